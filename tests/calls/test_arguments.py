@@ -284,4 +284,4 @@ def test_fragment_sizes_do_not_matter() -> None:
             arguments = ArgumentText(parameters=tool)
             for at in range(0, len(text), size):
                 arguments.add(text[at : at + size])
-            assert (arguments.beginning, arguments.head) == ("" if head else '{"', head)
+            assert (arguments.beginning, arguments.envelope_size) == ("" if head else '{"', head)

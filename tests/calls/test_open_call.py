@@ -8,11 +8,11 @@ from toolstream_core.calls import OpenCall
 from toolstream_core.model import Fragment, Kind
 
 
-def opened(text: str, kind: Kind = Kind.FUNCTION, *, over: bool = False) -> OpenCall:
+def opened(text: str, kind: Kind = Kind.FUNCTION, *, ended: bool = False) -> OpenCall:
     """Return a call with these arguments."""
     call = OpenCall(Fragment(kind=kind), 0)
     call.arguments.add(text)
-    call.over = over
+    call.ended = ended
     return call
 
 
@@ -35,12 +35,12 @@ def opened(text: str, kind: Kind = Kind.FUNCTION, *, over: bool = False) -> Open
 def test_completeness_of_a_function_call(text: str, *, while_open: bool, when_over: bool) -> None:
     """An open call is complete with an object only; an ended call with any JSON or without arguments."""
     assert opened(text).is_complete() is while_open
-    assert opened(text, over=True).is_complete() is when_over
+    assert opened(text, ended=True).is_complete() is when_over
 
 
 def test_a_call_with_required_parameters_needs_arguments() -> None:
     """An ended call of a tool with required parameters is incomplete without arguments."""
-    assert not opened("", over=True).is_complete(may_be_empty=False)
+    assert not opened("", ended=True).is_complete(may_be_empty=False)
 
 
 def test_the_start_input_counts_without_deltas() -> None:
@@ -56,4 +56,4 @@ def test_the_start_input_counts_without_deltas() -> None:
 def test_completeness_of_other_kinds(kind: Kind) -> None:
     """A custom or server call is complete when it has ended."""
     assert not opened("*** Begin", kind).is_complete()
-    assert opened("*** Begin", kind, over=True).is_complete()
+    assert opened("*** Begin", kind, ended=True).is_complete()

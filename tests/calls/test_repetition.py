@@ -17,10 +17,10 @@ EARLIER = Compared("grep", '{"a": 1}', '{"a":1}')
         (Compared("", '{"a": 1}', '{"a":1}'), True),
         (Compared("find", '{"a": 1}', '{"a":1}'), False),
         (Compared("grep", '{"a": 2}', '{"a":2}'), False),
-        (Compared("grep", None, '{"a"', settled=False), None),
-        (Compared("grep", None, "", settled=False), None),
-        (Compared("grep", None, '{"b"', settled=False), False),
-        (Compared("find", None, '{"a"', settled=False), False),
+        (Compared("grep", None, '{"a"', ended=False), None),
+        (Compared("grep", None, "", ended=False), None),
+        (Compared("grep", None, '{"b"', ended=False), False),
+        (Compared("find", None, '{"a"', ended=False), False),
         (Compared("grep", None, '{"a"'), False),
     ],
 )
@@ -33,7 +33,7 @@ def test_a_call_repeats_an_earlier_one_with_its_name_and_arguments(call: Compare
 
 def test_it_is_unknown_while_the_earlier_call_is_incomplete() -> None:
     """It is unknown whether a call repeats an earlier call that is incomplete and may become equal."""
-    incomplete = Compared("grep", None, '{"a"', settled=False)
+    incomplete = Compared("grep", None, '{"a"', ended=False)
     assert Compared("grep", '{"a": 1}', '{"a":1}').repeats([incomplete]) is None
     assert Compared("grep", '{"b": 1}', '{"b":1}').repeats([incomplete]) is False
 

@@ -61,7 +61,7 @@ def test_the_last_incomplete_call_is_cut_by_the_limit(calls: type[StartedCalls],
     resolver.take(END, 2)
     resolver.resolve(limit(), 3)
     assert call is not None
-    assert (call.cut, call.over) == (cut, not cut)
+    assert (call.cut, call.ended) == (cut, not cut)
 
 
 @pytest.mark.parametrize(("calls", "cut"), [(AnthropicCalls, True), (ConverseCalls, True), (CohereCalls, False)])
@@ -72,7 +72,7 @@ def test_an_ended_call_without_arguments_at_the_limit(calls: type[StartedCalls],
     resolver.take(END, 1)
     resolver.resolve(limit(), 2)
     assert call is not None
-    assert (call.cut, call.over) == (cut, not cut)
+    assert (call.cut, call.ended) == (cut, not cut)
 
 
 @pytest.mark.parametrize(

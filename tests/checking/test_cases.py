@@ -107,7 +107,7 @@ def test_everything_that_can_be_injected_is_a_case(protocol: WireProtocol) -> No
     assert names[Kind.SHAPE] == protocol.shapes.keys() - {PLAIN_LINES}  # healthy responses have plain lines
     transports = {Transport.HTTP} if protocol.over_http else set()
     transports |= {Transport.SOCKET} if protocol.name in BY_DIALECT else set()
-    assert all(case.over & transports for case in cases)
+    assert all(case.transports & transports for case in cases)
     lacking = set() if protocol.over_http else {"recut"}
     lacking |= set() if protocol.name in BY_DIALECT and BY_DIALECT[protocol.name].lane_key else {"wrong-stream-id"}
     expected = {defect.name for defect in TRANSIT} - lacking

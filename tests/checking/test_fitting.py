@@ -58,7 +58,7 @@ def test_nearly_all_faults_can_be_injected_with_two_tools(protocol: WireProtocol
     """The exceptions need an earlier turn or another kind of tool, or are what the healthy response already has."""
     cases = {case.name: case for case in cases_of(protocol)}
     transport = Transport.HTTP if protocol.over_http else Transport.SOCKET
-    cases = {name: case for name, case in cases.items() if transport in case.over}
+    cases = {name: case for name, case in cases.items() if transport in case.transports}
     missing = cases.keys() - all_fitted(protocol.name).keys()
     faults = {name for name in missing if cases[name].kind == "fault"}
     assert faults <= {"reused-id", "custom-as-function", "repeated-index", "missing-namespace"}

@@ -61,7 +61,7 @@ CONSTANTS: Final = {
 SHARED_STAGES: Final = ("toolstream_core.repair.complete_stage", "toolstream_core.repair.blocks.stage")
 """The stages that repair several protocols, with defects that not all of these protocols have."""
 SHARED: Final = ("toolstream_core.stages.", "toolstream_core.repair.")
-READER: Final = ("toolstream_core.repair.meaning", "toolstream_core.calls.arguments")
+READER: Final = ("toolstream_core.repair.arguments_reader", "toolstream_core.calls.arguments")
 """A module of the shared stages, and the module that names the defects of arguments for it."""
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 

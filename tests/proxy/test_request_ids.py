@@ -99,7 +99,7 @@ def ids_for(flow: Any) -> tuple[Ids, str]:
     ids = Ids()
     response = ids.for_response(upstream(flow, flow.request.host))
     generated = response.make("call_")
-    response.stands_for(generated, "x", "f")
+    response.map_to(generated, "x", "f")
     return ids, generated
 
 

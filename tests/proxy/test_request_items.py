@@ -109,7 +109,7 @@ def test_items_and_ids_are_restored_together() -> None:
     ids = Ids()
     response = ids.for_response(upstream(flow, flow.request.host))
     generated = response.make("call_")
-    response.stands_for(generated, "x", "apply_patch")
+    response.map_to(generated, "x", "apply_patch")
     response.sent_as_custom(Custom(generated, "apply_patch", PATCH), ARGUMENTS)
     request = {"input": [{**CALL, "call_id": generated}, {**OUTPUT, "call_id": generated}]}
     flow.request.content = json.dumps(request).encode()

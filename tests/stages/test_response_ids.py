@@ -37,7 +37,7 @@ def test_an_added_id_for_a_blank_id_is_not_mapped(blank: str) -> None:
     """An added id for an empty or `null` id has no original id."""
     ids = Ids()
     response = ids.for_response(HERE)
-    response.stands_for(response.make("call_"), blank, "f")
+    response.map_to(response.make("call_"), blank, "f")
     assert not ids
 
 
@@ -46,10 +46,10 @@ def test_an_id_replaced_twice_maps_to_the_provider_s_id() -> None:
     ids = Ids()
     response = ids.for_response(HERE)
     first, second, third, fourth = (response.make("call_") for _ in range(4))
-    response.stands_for(first, "own", "f")
-    response.stands_for(second, first, "f")
+    response.map_to(first, "own", "f")
+    response.map_to(second, first, "f")
     assert ids.own(second, HERE) == Own("own", "f", HERE)
-    response.stands_for(fourth, third, "f")
+    response.map_to(fourth, third, "f")
     assert ids.own(fourth, HERE) is None
 
 
@@ -58,7 +58,7 @@ def test_an_id_belongs_to_its_upstream() -> None:
     ids = Ids()
     response = ids.for_response(HERE)
     added = response.make("call_")
-    response.stands_for(added, "own", "f")
+    response.map_to(added, "own", "f")
     assert ids.own(added, HERE)
     assert ids.own(added, f"{HERE}/count")
     for other in (HERE.replace("443", "444"), HERE.replace("https", "http"), HERE.replace("/v1", "/v2"), f"{HERE}2"):
@@ -70,7 +70,7 @@ def test_an_id_of_the_provider_is_not_mapped() -> None:
     ids = Ids()
     response = ids.for_response(HERE)
     added = response.make("call_")
-    response.stands_for(added, "own", "f")
+    response.map_to(added, "own", "f")
     ids.for_response(HERE).note_given(["other", added])
     assert not ids
 

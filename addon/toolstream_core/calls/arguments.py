@@ -8,13 +8,13 @@ from typing import Final, NamedTuple
 
 from toolstream_core.calls.json_text import (
     begun_inside,
+    canonical,
     closes_object,
     end_at_once,
     grows_into,
     has_nothing,
     is_object,
     lost_beginning,
-    meaning,
     paired,
     same_arguments,
     unwrapped,
@@ -112,8 +112,8 @@ _SHORT = 16
 _BEFORE_OBJECT = frozenset("{" + WHITE)
 
 
-class Room:
-    """How many characters of arguments may still be kept; one for all calls of a response."""
+class Budget:
+    """How many more characters of arguments are kept; shared by all calls of a response."""
 
     def __init__(self, left: float | None = None) -> None:
         """Start with `left` characters, `MAX_KEPT` by default."""
@@ -127,21 +127,21 @@ class Room:
         return True
 
 
-ENDLESS = Room(math.inf)
-"""Room without a limit, for a text that belongs to no response."""
+UNLIMITED = Budget(math.inf)
+"""For a text that belongs to no response."""
 
 
 class ArgumentText:
-    """Grows by `add`, is read by `reading`; `is_complete` is cheap at any time."""
+    """The received arguments of one call; `reading` returns the intended ones."""
 
     beginning: str | None = ""
-    """The beginning that was lost: `{`, `{"` or nothing; `None` while that is open."""
-    head: int | None = 0
-    """Characters before the arguments, if the text is a complete call; `None` while that is open."""
+    """The beginning that was lost: `{`, `{"` or nothing; `None` while that is unknown."""
+    envelope_size: int | None = 0
+    """Characters before the arguments if the text is a call, not its arguments; `None` while that is unknown."""
 
-    def __init__(self, room: Room = ENDLESS, parameters: Parameters = UNKNOWN) -> None:
-        """Start empty. Keeps at most `MAX_TEXT` characters, and no more than `room` has left."""
-        self.room = room
+    def __init__(self, budget: Budget = UNLIMITED, parameters: Parameters = UNKNOWN) -> None:
+        """Start empty. Keeps at most `MAX_TEXT` characters, and no more than `budget` has left."""
+        self.budget = budget
         self.parameters = parameters
         """The parameters of the tool; they may be set until the first fragment arrives."""
         self._joined = JoinedText()
@@ -163,9 +163,9 @@ class ArgumentText:
         """The size of the text at the last reading, and its result."""
         self._several = False
         """Whether several complete objects arrived that are not states of one."""
-        self.spilled = False
+        self.has_trailing_text = False
         """Whether something other than white space follows the value that ended."""
-        self.complete_again: str | None = None
+        self.last_complete: str | None = None
         """The last fragment that is a complete object by itself and not a part of the joined text."""
 
     @property
@@ -186,19 +186,19 @@ class ArgumentText:
     @property
     def viable(self) -> bool:
         """Whether the joined text is JSON, or a possible beginning of it."""
-        return self.scanner.viable and not self.spilled
+        return self.scanner.viable and not self.has_trailing_text
 
     @property
     def is_json(self) -> bool:
         """Whether the joined text is one JSON value."""
-        return self.scanner.is_complete and not self.spilled
+        return self.scanner.is_complete and not self.has_trailing_text
 
     @property
     def is_complete(self) -> bool:
         """Whether the text starts with a complete object."""
-        if self.complete_again is None and (self.spilled or not self.scanner.ended):
+        if self.last_complete is None and (self.has_trailing_text or not self.scanner.ended):
             return False
-        return self.complete_again is not None or self._object or (self.scanner.is_complete and self._holds_object())
+        return self.last_complete is not None or self._object or (self.scanner.is_complete and self._holds_object())
 
     @property
     def inside_value(self) -> bool:
@@ -209,8 +209,8 @@ class ArgumentText:
     def unclosed(self) -> bool:
         """Whether the text is an open object or array, and nothing else."""
         scanner = self.scanner
-        over = scanner.depth <= 0 or scanner.ended or self.spilled or self.complete_again is not None
-        return not over and scanner.viable
+        closed = scanner.depth <= 0 or scanner.ended or self.has_trailing_text or self.last_complete is not None
+        return not closed and scanner.viable
 
     @property
     def quoted(self) -> bool:
@@ -223,11 +223,11 @@ class ArgumentText:
         return bool(self.scanner.escape)
 
     @property
-    def meaning(self) -> str:
-        """The normal form of the arguments as they are read."""
+    def canonical(self) -> str:
+        """The intended arguments in canonical form."""
         if self._intended[0] != self.size:
-            self._intended = (self.size, meaning(self.reading()[0]))
-        return self._intended[1] if self.size else meaning(self.reading()[0])
+            self._intended = (self.size, canonical(self.reading()[0]))
+        return self._intended[1] if self.size else canonical(self.reading()[0])
 
     def ended_object(self) -> str | None:
         """The object that ended, without the text after it; `None` if it is not an object, or too long to keep."""
@@ -241,8 +241,8 @@ class ArgumentText:
         """An empty text that replaces this one."""
         if not self.size:
             return self
-        self.room.left += len(self.text())
-        return ArgumentText(self.room, self.parameters)
+        self.budget.left += len(self.text())
+        return ArgumentText(self.budget, self.parameters)
 
     def beside(self, text: str) -> ArgumentText:
         """Another text of the same call."""
@@ -264,26 +264,26 @@ class ArgumentText:
                 self._scan(fragment)
         self._last = fragment
         if count > self.size > 0 and fragment[0] == "{" and not self.viable and closes_object(fragment):
-            self.complete_again = fragment if fragment.startswith(self.text()) else self.complete_again
+            self.last_complete = fragment if fragment.startswith(self.text()) else self.last_complete
         if tail := fragment.rstrip(WHITE)[-1:]:
             self._tail, self.empty = tail, False
         self._first = self._first or fragment.lstrip(WHITE)[:1]
         self.size += count
-        room = self.room
-        if self.truncated or self.size > MAX_TEXT or count > room.left:
-            self.truncated, self._last, self.complete_again = True, "", None
+        budget = self.budget
+        if self.truncated or self.size > MAX_TEXT or count > budget.left:
+            self.truncated, self._last, self.last_complete = True, "", None
             return
-        room.left -= count
+        budget.left -= count
         joined = self._joined
         joined.append(fragment)
         if len(joined) == joined.full:
             joined.merge()
-        is_open = self.beginning is None or self.head is None
+        is_open = self.beginning is None or self.envelope_size is None
         if is_open or (count == self.size and self.parameters.names and _USUAL_BEGIN.match(fragment) is None):
             self._compare_with_tool()
 
     def add_plain(self, text: str, last: str) -> None:
-        """Add joined fragments that begin and end no value; `last` is the last of them."""
+        """Add joined fragments inside one value; `last` is the last of them."""
         self.add(text)
         if not self.truncated:
             self._last = last or self._last
@@ -303,8 +303,8 @@ class ArgumentText:
         """Whether the text that arrived ends with `text`, after other fragments."""
         return self._joined.ends_in(text)
 
-    def reading(self, *, may_be_empty: bool = True, over: bool = True) -> tuple[str, bool]:
-        """The intended arguments, and whether they are one JSON value; `over`: the provider sends no more of them.
+    def reading(self, *, may_be_empty: bool = True, final: bool = True) -> tuple[str, bool]:
+        """The intended arguments, and whether they are one JSON value; `final`: no more fragments arrive.
 
         `may_be_empty`: the tool has no required parameters, so nothing, `""` and `null` mean `{}`.
         """
@@ -313,12 +313,13 @@ class ArgumentText:
             return joined, False
         if joined.strip(WHITE) in {"", "null"}:
             return ("{}", True) if may_be_empty else (joined, False)
-        if self.is_json and not (self.head and self._is_call(joined)):
+        if self.is_json and not (self.envelope_size and self._is_call(joined)):
             return unwrapped(joined), True
-        again = None if self.head else self.complete_again
-        if not over and again is None and self.spilled and joined[self._end :].lstrip(WHITE)[:1] in {"}", "]"}:
+        again = None if self.envelope_size else self.last_complete
+        closes = self.has_trailing_text and joined[self._end :].lstrip(WHITE)[:1] in {"}", "]"}
+        if closes and again is None and not final:
             return joined, False
-        text = read(self, over=True).text
+        text = read(self, final=True).text
         complete = is_object(text)
         return (text, complete) if complete or again is None else (again, True)
 
@@ -333,20 +334,20 @@ class ArgumentText:
 
     def _is_call(self, text: str) -> bool:
         """Whether a complete text is a call: it may have further keys, but none of the tool's parameters."""
-        value, inner = value_of(text), text[len(self.beginning or "") + (self.head or 0) :]
+        value, inner = value_of(text), text[len(self.beginning or "") + (self.envelope_size or 0) :]
         held = unwrapped(inner[: value_end(inner, 0)])
         return isinstance(value, dict) and self.parameters.names.isdisjoint(value) and is_object(held)
 
     def _compare_with_tool(self) -> None:
-        """Whether the text so far has more or less than the arguments."""
+        """Find an envelope around the arguments, or a lost beginning, by the parameters of the tool."""
         text, known = self.text(), self.parameters
         first, is_longer = text[:LONGEST_HEAD], len(text) > LONGEST_HEAD
-        head = known.head_of_call(first) if known.heads else 0
-        self.head = head or 0 if is_longer else head
-        if self.head and self._first != "{":
+        envelope_size = known.head_of_call(first) if known.heads else 0
+        self.envelope_size = envelope_size or 0 if is_longer else envelope_size
+        if self.envelope_size and self._first != "{":
             self._begin_with('{"name":""' if self._first == "," else "{")
-        if self.head and self.is_json and not self._is_call((self.beginning or "") + text):
-            self.head = 0
+        if self.envelope_size and self.is_json and not self._is_call((self.beginning or "") + text):
+            self.envelope_size = 0
         if self._first == "{":
             return
         beginning = known.lost_beginning(first) if known.names else ""
@@ -355,13 +356,13 @@ class ArgumentText:
             self._begin_with(self.beginning)
 
     def _begin_with(self, beginning: str) -> None:
-        """The text lacks its beginning."""
+        """Scan the text again with its lost beginning."""
         text = self.text()
         self.beginning, self.scanner = beginning, JsonScanner()
         self.scanner.feed(beginning)
         end = self.scanner.feed(text)
-        self._end, self.spilled = len(beginning) + end, bool(text[end:].strip(WHITE))
-        self.complete_again = self._object = None
+        self._end, self.has_trailing_text = len(beginning) + end, bool(text[end:].strip(WHITE))
+        self.last_complete = self._object = None
         self._first = "{"
 
     def _holds_object(self) -> bool:
@@ -374,29 +375,29 @@ class ArgumentText:
         self._end = end_at_once(fragment)
         if self._end:
             self.scanner = AN_OBJECT
-            self.spilled = self._end < len(fragment) and bool(fragment[self._end :].strip(WHITE))
-            is_json = not self.spilled
+            self.has_trailing_text = self._end < len(fragment) and bool(fragment[self._end :].strip(WHITE))
+            is_json = not self.has_trailing_text
         else:
             self.scanner = JsonScanner()
             self._scan(fragment)
             is_json = fragment[-1] in "} \t\r\n" and self.is_json
         if is_json and fragment.lstrip(WHITE).startswith("{"):
-            self.complete_again = fragment
+            self.last_complete = fragment
 
     def _note_complete(self, fragment: str) -> None:
         restarts = self._may_restart(fragment)
         if len(fragment) <= _SHORT and fragment.strip(WHITE) == "{}" and self.is_complete:
             return
-        if restarts and fragment == self.complete_again:
+        if restarts and fragment == self.last_complete:
             return
         if restarts and closes_object(fragment) and not (self.ended and self._is_another(fragment)):
-            self.complete_again = fragment
+            self.last_complete = fragment
         elif restarts or self.ended:
-            self.complete_again = None
+            self.last_complete = None
 
     def _is_another(self, fragment: str) -> bool:
-        """Whether an object after a complete one is no later state of it: nothing shows which one is intended."""
-        before = self.complete_again or self.ended_object()
+        """Whether an object after a complete one is not a later state of it: the intended one is unknown then."""
+        before = self.last_complete or self.ended_object()
         if not (self._several or before is None):
             self._several = not (same_arguments(before, fragment) or grows_into(before, fragment))
         return self._several
@@ -412,60 +413,60 @@ class ArgumentText:
         end = self.scanner.feed(fragment)
         if self.scanner.ended and not before:
             self._end = len(self.beginning or "") + self.size + end
-        if not self.spilled:
-            self.spilled = self.scanner.depth < 0 or bool(fragment[end:].strip(WHITE))
+        if not self.has_trailing_text:
+            self.has_trailing_text = self.scanner.depth < 0 or bool(fragment[end:].strip(WHITE))
 
 
 class Reading(NamedTuple):
-    """The meaning of the arguments."""
+    """The intended arguments, as read from a received text."""
 
     text: str
     defect: Defect | None = None
     """The defect for which this differs from the received text."""
-    stands: bool = False
+    is_ambiguous: bool = False
     """Whether the text is forwarded unchanged: the defect has no certain repair."""
 
 
-def read(received: ArgumentText, *, over: bool) -> Reading:
-    """The meaning of a text as far as it is certain; `over`: nothing follows."""
+def read(received: ArgumentText, *, final: bool) -> Reading:
+    """The intended arguments as far as they are certain; `final`: no more fragments arrive."""
     raw = received.text()
     if not raw.strip(WHITE):
         return Reading(raw)
     if len(raw) <= LONGEST_PLACEHOLDER and SEVERAL.fullmatch(raw):
         return _placeholders(raw)
-    if received.beginning and not received.head:
-        intended = read_text(received.beginning + raw, over=over)
+    if received.beginning and not received.envelope_size:
+        intended = read_text(received.beginning + raw, final=final)
         return intended._replace(defect=intended.defect or LOST_BEGINNING)
-    if received.head:
-        return read_in_call(received.beside(raw[received.head :]), received, over=over)
+    if received.envelope_size:
+        return read_in_call(received.beside(raw[received.envelope_size :]), received, final=final)
     if raw.lstrip(WHITE)[0] == '"':
-        return _quoted(received, raw, over=over)
+        return _quoted(received, raw, final=final)
     if before := BEFORE.match(raw):
-        intended = read_text(raw[before.end() :], over=over)
+        intended = read_text(raw[before.end() :], final=final)
         return intended._replace(defect=intended.defect or PLACEHOLDER_ARGUMENTS)
-    if received.spilled and (ended := received.ended_object()) is not None and raw.startswith(ended):
-        return _after_object(ended, raw, over=over)
-    if not received.viable and received.complete_again is not None:
+    if received.has_trailing_text and (ended := received.ended_object()) is not None and raw.startswith(ended):
+        return _after_object(ended, raw, final=final)
+    if not received.viable and received.last_complete is not None:
         repeats = raw.lstrip(WHITE)[0] == "{"
-        return Reading(received.complete_again, CUMULATIVE_ARGUMENTS if repeats else PLACEHOLDER_ARGUMENTS)
-    return _characters(raw, over=over)
+        return Reading(received.last_complete, CUMULATIVE_ARGUMENTS if repeats else PLACEHOLDER_ARGUMENTS)
+    return _characters(raw, final=final)
 
 
-def read_text(text: str, *, over: bool) -> Reading:
-    """As `read`, for a text in one fragment."""
+def read_text(text: str, *, final: bool) -> Reading:
+    """As `read`, for a complete text."""
     received = ArgumentText()
     received.add(text)
-    return read(received, over=over)
+    return read(received, final=final)
 
 
-def read_in_call(arguments: ArgumentText, call: ArgumentText, *, over: bool) -> Reading:
-    """The meaning of arguments in a complete call, which may have further keys: they are not complete before it is."""
+def read_in_call(arguments: ArgumentText, call: ArgumentText, *, final: bool) -> Reading:
+    """The intended arguments inside the text of a call with other keys; they are complete only when `call` is."""
     if arguments.quoted:
         raw = arguments.text()
-        return Reading(begun_inside(raw if over else raw[:LONGEST_PLACEHOLDER]), ENVELOPED_ARGUMENTS)
+        return Reading(begun_inside(raw if final else raw[:LONGEST_PLACEHOLDER]), ENVELOPED_ARGUMENTS)
     if call.viable and arguments.ended:
         arguments = call.beside(arguments.ended_value())
-    reading = read(arguments, over=over)
+    reading = read(arguments, final=final)
     if reading.defect not in {None, DOUBLE_ENCODED_ARGUMENTS}:
         return reading
     text = reading.text if call.ended or not arguments.ended else reading.text.rstrip(WHITE)[:-1]
@@ -473,7 +474,7 @@ def read_in_call(arguments: ArgumentText, call: ArgumentText, *, over: bool) -> 
 
 
 def repetition(complete: str, rest: str) -> Defect | None:
-    """Why text after a complete object adds nothing, or may turn out to; `None` if it adds something."""
+    """The defect of text after a complete object that adds nothing so far; `None` if it adds something."""
     again = begun_inside(rest) if rest[:1] == '"' else rest
     if not again or (again[0] == "{" and _SPACE.sub("", complete).startswith(_SPACE.sub("", again))):
         return REPLAYED_ARGUMENTS
@@ -485,10 +486,10 @@ def addition(rest: str) -> Defect:
     return MERGED_CALLS if "{" in rest else TRAILING_GARBAGE
 
 
-def _quoted(received: ArgumentText, raw: str, *, over: bool) -> Reading:
-    """A JSON string that may hold the object, and what follows it."""
+def _quoted(received: ArgumentText, raw: str, *, final: bool) -> Reading:
+    """Read a JSON string that may contain the object, and the text after it."""
     if not received.ended:
-        may_hold = not over and received.viable and _MAY_HOLD.match(raw) is not None
+        may_hold = not final and received.viable and _MAY_HOLD.match(raw) is not None
         return Reading("", DOUBLE_ENCODED_ARGUMENTS) if may_hold else Reading(raw)
     value = received.ended_value()
     intended = unwrapped(value)
@@ -500,26 +501,26 @@ def _quoted(received: ArgumentText, raw: str, *, over: bool) -> Reading:
 
 
 def _placeholders(raw: str) -> Reading:
-    """Several placeholders without other text: the call has no arguments."""
+    """Read several placeholders without other text: the call has no arguments."""
     plain = _SPACE.sub("", raw)
     is_replayed = plain == "{}" * (len(plain) // 2) or plain == "null" * (len(plain) // 4)
     return Reading("{}" if "{" in plain else "null", REPLAYED_ARGUMENTS if is_replayed else PLACEHOLDER_ARGUMENTS)
 
 
-def _after_object(complete: str, raw: str, *, over: bool) -> Reading:
+def _after_object(complete: str, raw: str, *, final: bool) -> Reading:
     rest = without(complete.strip(WHITE), raw[len(complete) :].strip(WHITE))
     if rest and has_nothing(rest):
         return Reading(complete, TRAILING_GARBAGE)
     defect = repetition(complete, rest)
-    if defect is None or (over and rest.startswith(AGAIN)):
-        return Reading(raw, addition(rest), stands=True)
+    if defect is None or (final and rest.startswith(AGAIN)):
+        return Reading(raw, addition(rest), is_ambiguous=True)
     return Reading(complete, defect)
 
 
-def _characters(raw: str, *, over: bool) -> Reading:
-    """The text itself, with split surrogate pairs joined."""
+def _characters(raw: str, *, final: bool) -> Reading:
+    """Read text without another deviation than split surrogate pairs, which are joined."""
     if raw.isascii():
         return Reading(raw)
-    surrogate = "" if over or not HIGH <= raw[-1] < LOW else raw[-1]
+    surrogate = "" if final or not HIGH <= raw[-1] < LOW else raw[-1]
     text = paired(raw[: len(raw) - len(surrogate)])
     return Reading(text, SPLIT_SURROGATE if surrogate or text != raw else None)

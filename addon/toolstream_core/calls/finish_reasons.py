@@ -1,4 +1,4 @@
-"""The finish reasons, of all protocols, that report a truncated response."""
+"""Finish reasons of all protocols that report a truncated response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CUT: Final = re.compile(
     r"|error|fail|insufficient|incomplete|malformed|time_?out|abort|cancel|interrupt|continuation",
     re.IGNORECASE,
 )
-"""Parts of the words for a turn that was cut off: `length` (OpenAI), `max_tokens` and
+"""Parts of finish reasons that report truncation: `length` (OpenAI), `max_tokens` and
 `model_context_window_exceeded` (Anthropic), `insufficient_system_resource` (DeepSeek), `incomplete: …` (Responses),
 `error` (OpenRouter), `abort` (vLLM), `requires_continuation` (Interactions)."""
 

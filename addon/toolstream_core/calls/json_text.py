@@ -1,4 +1,4 @@
-"""Whether a complete text is JSON, and whether two texts or values count as the same. Knows JSON only."""
+"""Checks and compares complete JSON texts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def _refused(name: str) -> None:
 
 
 _AT_ONCE: Final = scan_of(json.JSONDecoder(parse_constant=_refused, parse_int=str, parse_float=str))
-"""Takes what the scanner takes, numbers of any length too, and is faster."""
+"""Accepts the same text as `JsonScanner`, numbers of any length included, and is faster."""
 
 
 def end_at_once(text: str) -> int:
-    """Where the object ends that `text` begins with, if another one, or the same, ends `text`; else 0."""
+    """The end of the object that begins `text`, if `text` also ends with an object; else 0."""
     if text[:1] != "{" or text[-1:] != "}":
         return 0
     try:
@@ -31,7 +31,7 @@ def end_at_once(text: str) -> int:
 
 
 def value_end(text: str, at: int) -> int:
-    """Where the JSON value ends that begins at `at`, 0 if none does."""
+    """The end of the JSON value that begins at `at`; 0 if there is none."""
     try:
         return _AT_ONCE(text, at)[1]
     except (StopIteration, ValueError, RecursionError):
@@ -52,7 +52,7 @@ def closes_object(text: str) -> bool:
 
 
 def paired(text: str) -> str:
-    """The text with surrogate pairs joined that arrived in two fragments."""
+    """The text with split surrogate pairs joined."""
     if text.isascii():
         return text
     try:
@@ -63,15 +63,15 @@ def paired(text: str) -> str:
 
 
 def without(value: str, again: str) -> str:
-    """The text after arguments, without repetitions of them, also as a JSON string."""
-    at, means = 0, ""
+    """The text `again` without repetitions of `value` at its beginning, also as JSON strings."""
+    at, same = 0, ""
     while at < len(again):
         if again.startswith(value, at):
             end = at + len(value)
         else:
             end = value_end(again, at)
-            means = means or meaning(unwrapped(value))
-            if not end or meaning(unwrapped(again[at:end])) != means:
+            same = same or canonical(unwrapped(value))
+            if not end or canonical(unwrapped(again[at:end])) != same:
                 break
         at = SPACE.match(again, end).end()  # type: ignore[union-attr]  # matches nothing too
     return again[at:]
@@ -83,14 +83,14 @@ def is_object(text: str) -> bool:
 
 
 def lost_beginning(text: str) -> str:
-    """The beginning with which a complete text is a JSON object, `""` if it lacks none."""
+    """The text that a complete text lacks at its beginning to be a JSON object: `{`, `{"`, or `""`."""
     if not text.rstrip(WHITE).endswith("}") or text.lstrip(WHITE).startswith(("{", "[")):
         return ""
     return next((begin for begin in ("{", '{"') if is_object(begin + text)), "")
 
 
 def unwrapped(text: str) -> str:
-    """The inner text if a JSON string holds an object: the intended arguments if they were encoded twice."""
+    """The object inside a JSON string (double encoding); else the text itself."""
     if not text.lstrip(WHITE).startswith('"'):
         return text
     try:
@@ -104,7 +104,7 @@ _BEGUN_STRING: Final = re.compile(rf'("{INSIDE})(?:\\(?:u[0-9a-fA-F]{{0,3}})?)?'
 
 
 def begun_inside(text: str) -> str:
-    """The text so far within a JSON string that is open; the text itself if it is no JSON string."""
+    """The decoded text of an open JSON string; the text itself if it is not a JSON string."""
     found = _BEGUN_STRING.fullmatch(text)
     return json.loads(f'{found[1]}"') if found else text
 
@@ -114,8 +114,8 @@ def has_nothing(arguments: Seen[str]) -> bool:
     return not isinstance(arguments, str) or arguments.strip(WHITE) in {"", "{}", "null"}
 
 
-def meaning(text: str) -> str:
-    """Equal for equal JSON; the text itself if it is not JSON. Comparing values would treat `true` as `1`."""
+def canonical(text: str) -> str:
+    """A text that is equal for equal JSON; `text` if it is not JSON. Python values would equate `true` and `1`."""
     try:
         return json.dumps(json.loads(text), sort_keys=True)
     except (ValueError, RecursionError):
@@ -124,7 +124,7 @@ def meaning(text: str) -> str:
 
 def same_arguments(one: str, other: str) -> bool:
     """Whether two argument texts are equal, or equal as JSON."""
-    return one == other or meaning(one) == meaning(other)
+    return one == other or canonical(one) == canonical(other)
 
 
 INVALID: Final = object()
@@ -159,7 +159,7 @@ def equal(one: Json, other: Json) -> bool:
 
 
 def with_members(before: str, more: str) -> str:
-    """An object with the members of another one, which has none of its keys; `""` if these are not two such objects."""
+    """Two objects without common keys as one; `""` if the texts are not two such objects."""
     try:
         one, other = json.loads(before), json.loads(more)
     except (ValueError, RecursionError):

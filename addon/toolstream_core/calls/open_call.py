@@ -1,8 +1,8 @@
-"""One call while its fragments arrive, and whether it is complete."""
+"""A call while its fragments arrive."""
 
 from __future__ import annotations
 
-from toolstream_core.calls.arguments import ENDLESS, ArgumentText, Room
+from toolstream_core.calls.arguments import UNLIMITED, ArgumentText, Budget
 from toolstream_core.calls.json_text import is_json, is_object
 from toolstream_core.model import Fragment, Kind, Runs, Seen
 
@@ -10,15 +10,15 @@ _NOTHING = frozenset({"", "null", "None", "undefined"})
 
 
 def nonblank(value: Seen[str]) -> str:
-    """An id or name with content, else `""`: absent, null, empty and a null in a string have none."""
+    """An id or name; `""` if it is absent, null, empty, or a null in a string."""
     return value if isinstance(value, str) and value not in _NOTHING else ""
 
 
 class OpenCall:
-    """One call while its fragments arrive."""
+    """A call while its fragments arrive."""
 
-    def __init__(self, fragment: Fragment, position: int, room: Room = ENDLESS) -> None:
-        """Opened by `fragment`, as the call at `position` of its choice. Its arguments take characters from `room`."""
+    def __init__(self, fragment: Fragment, position: int, budget: Budget = UNLIMITED) -> None:
+        """Opened by `fragment` as the call at `position` of its choice; `budget` limits its arguments."""
         self.choice = fragment.choice
         self.index = fragment.index
         self.kind = fragment.kind
@@ -26,29 +26,29 @@ class OpenCall:
         self.id = ""
         self.item_id = ""
         self.name = ""
-        self.arguments = ArgumentText(room=room)
+        self.arguments = ArgumentText(budget=budget)
         self.start_input: str | None = None
         """Arguments of the fragment that opens the call. They count only if no delta follows (Anthropic, Responses)."""
         self.closed = False
-        """Whether a separate event closed it or sent it complete, even if it is truncated."""
-        self.over = False
-        """Whether the protocol declared the call over and complete. A later fragment takes it back."""
+        """Whether an event of its own closed it or sent it complete, even if it is truncated."""
+        self.ended = False
+        """Whether the protocol declared the call ended and complete. A later fragment reopens it."""
         self.cut = False
         """Whether the protocol declared the call incomplete (`status` of a Responses item)."""
         self.cancelled = False
         """Whether another model continues the response, and the call must not run."""
         self.guessed = False
         self.in_objects = False
-        """Whether its arguments arrived as objects: another one may add keys."""
+        """Whether its arguments arrived as objects: another object may add keys."""
         self.shared = False
         """Whether an earlier call has the same index, so a fragment may belong to either."""
         self.header_of: OpenCall | None = None
-        """The earlier call whose header this is again, unless arguments follow for both."""
+        """The earlier call whose header this may repeat."""
         self.runs = Runs()
 
     def start_with(self, text: str) -> None:
         """Add the arguments of the fragment that opens the call."""
-        if self.arguments.room.take(len(text)):
+        if self.arguments.budget.take(len(text)):
             self.start_input = text
         else:
             self.arguments.truncated = True
@@ -59,10 +59,10 @@ class OpenCall:
         earlier = self.header_of
         if earlier is None or not self.arguments.empty:
             return False
-        return not earlier.arguments.empty if self.over else None
+        return not earlier.arguments.empty if self.ended else None
 
     def is_complete(self, *, may_be_empty: bool = True) -> bool:
-        """Whether it may be run: the protocol declared it over, or its arguments are a complete JSON object.
+        """Whether a client may run it: it has ended, or its arguments are a complete JSON object.
 
         `may_be_empty` as for `ArgumentText.reading`.
         """
@@ -84,13 +84,13 @@ class OpenCall:
         return not (arguments.empty or closed or arguments.is_json or self.is_complete())
 
     def intended_arguments(self, *, may_be_empty: bool = True) -> tuple[str, bool]:
-        """Its arguments, and whether they are complete; parameters as for `is_complete`."""
+        """Its arguments, and whether they are complete; `may_be_empty`: as for `ArgumentText.reading`."""
         if self.kind is Kind.CUSTOM:
-            return self.arguments.text(), self.over and not self.arguments.truncated
+            return self.arguments.text(), self.ended and not self.arguments.truncated
         if self.start_input is not None and self.arguments.empty:
             text = self.start_input
-            return text, is_object(text) or (self.over and is_json(text))
-        text, is_value = self.arguments.reading(may_be_empty=may_be_empty and self.over, over=self.over)
-        if self.over:
+            return text, is_object(text) or (self.ended and is_json(text))
+        text, is_value = self.arguments.reading(may_be_empty=may_be_empty and self.ended, final=self.ended)
+        if self.ended:
             return text, is_value or self.kind is Kind.SERVER
         return text, is_value and is_object(text)

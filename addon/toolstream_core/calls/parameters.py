@@ -1,4 +1,4 @@
-"""Which tool a call names, and what the parameters of that tool show of the arguments."""
+"""The parameters of tools: which tool a name means, and whether a text has more or less than its arguments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _AROUND = re.compile(r"(?:<\|.*|\[ARGS\].*|</?think>.*|(?:\s|</?\w+>)*\Z)", re.D
 _BEFORE = re.compile(r"\A(?:\s+|</?\w+>|(?:functions?|default_api)[.:])+")
 _COUNTED = re.compile(r":\d+\Z")
 LONGEST_HEAD: Final = 256
-"""Characters of a text within which its first key, or the beginning of a call, is searched."""
+"""Characters in which the first key, or the beginning of a call, is searched."""
 _FIRST_KEY: Final = re.compile(rf'{WS}("?)([^"\\\x00-\x1f{{}}\[\]:,]*)(?:(?P<closed>"){WS}(?P<colon>:)?)?')
 _SPACE: Final = re.compile(rf"[{WHITE}]+")
 _CALL_KEYS: Final = ("arguments", "parameters")
 _BEGUN_TEXT: Final = r'"{\"'
-"""The beginning of an object that is text."""
+"""The beginning of an object as JSON text."""
 _WRAPPERS: Final = ("arguments", "input")
 """Keys that hold the arguments alone: https://github.com/sgl-project/sglang/pull/39344"""
 
@@ -77,7 +77,7 @@ class Parameters(NamedTuple):
 
 
 def _heads(names: frozenset[str], tool: str) -> Iterator[str]:
-    """`{"name": …, "arguments":`, what is left of it without the name, and the arguments alone in a wrapper.
+    """Texts before arguments: `{"name": …, "arguments":`, its rest without the name, and wrappers like `{"input":`.
 
     The first two are of https://github.com/vllm-project/vllm/issues/47977.
     """
@@ -102,7 +102,7 @@ UNKNOWN: Final = Parameters()
 
 
 def plain_name(name: str, offered: Container[str]) -> str:
-    """The offered tool in `name` without the characters around it; `name` itself if there is none."""
+    """The offered tool that `name` contains between other characters; `name` itself if there is none."""
     if name in offered:
         return name
     bare = _AROUND.sub("", _BEFORE.sub("", name))

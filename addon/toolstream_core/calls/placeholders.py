@@ -1,4 +1,4 @@
-"""Text around arguments: placeholders for later arguments, and markup that a server did not remove. Knows JSON only."""
+"""Recognises placeholders for later arguments, and markup that a server did not remove."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from toolstream_core.calls.scanner import WS
 MAX_MARKUP: Final = 1024
 """Characters of the longest markup; longer text is not markup."""
 _MARK: Final = r"</?[^<>]*>|\[/?[A-Z_]+\]|`{3}\w*"
-"""A tag or special token of a model's format that its server did not remove; its words do not matter."""
+"""A tag or special token of a model's format."""
 MARKS: Final = rf"(?:{WS}(?:{_MARK}))++"
 BEGUN_MARK: Final = r"</?(?:[A-Za-z_|｜][^<>]*)?|\[/?[A-Z_]+|`{1,2}"
-"""The beginning of one that is cut off."""
+"""An incomplete tag or token."""
 _BEGUN: Final = re.compile(rf"(?:\s|[}}\]]|{_MARK})*+(?:{BEGUN_MARK}|\[/?)?")
 _WORDS: Final = ("null", "None", "undefined")
-"""How JSON, Python and JavaScript write no value."""
+"""The null of JSON, Python and JavaScript."""
 EMPTY: Final = rf'(?:{WS}(?:\{{{WS}\}}|"\{{{WS}\}}"|{"|".join(_WORDS)}))'
 _BEGUN_WORD: Final = "|".join(word[:end] for word in _WORDS for end in range(len(word) - 1, 0, -1))
 PLACEHOLDER: Final = rf"(?:{MARKS}|(?:{MARKS})?{EMPTY}+){WS}"

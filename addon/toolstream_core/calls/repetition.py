@@ -1,4 +1,4 @@
-"""Calls that are repeated with the same id: while their fragments arrive, and in the list of calls."""
+"""Recognises calls that repeat an earlier call with the same id."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import meaning
+from toolstream_core.calls.json_text import canonical
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import Call, Runs
 
@@ -20,26 +20,26 @@ _SPACE: Final = re.compile(rf"[{WHITE}]+")
 
 
 class Compared(NamedTuple):
-    """The facts that show whether a call repeats an earlier one of its id."""
+    """The facts of a call for comparison with an earlier call of its id."""
 
     name: str
-    meaning: str | None
-    """The normal form of its arguments; `None` unless they are complete, and the client has no others."""
+    canonical: str | None
+    """The canonical form of its arguments; `None` unless they are complete, and the client has no others."""
     beginning: str = ""
     """The beginning of its arguments, without white space."""
-    settled: bool = True
-    """Whether the call is over."""
+    ended: bool = True
+    """Whether the call has ended."""
 
     def repeats(self, earlier: Iterable[Compared]) -> bool | None:
         """Whether the call only repeats one of these; `None` while that is unknown."""
         alike = [one for one in earlier if self.name in ("", one.name)]
-        if self.meaning is not None and any(one.meaning == self.meaning for one in alike):
+        if self.canonical is not None and any(one.canonical == self.canonical for one in alike):
             return True
         return None if any(map(self._may_repeat, alike)) else False
 
     def _may_repeat(self, other: Compared) -> bool:
         size = min(len(self.beginning), len(other.beginning))
-        return not (self.settled and other.settled) and self.beginning[:size] == other.beginning[:size]
+        return not (self.ended and other.ended) and self.beginning[:size] == other.beginning[:size]
 
 
 def beginning(arguments: ArgumentText) -> str:
@@ -48,15 +48,15 @@ def beginning(arguments: ArgumentText) -> str:
 
 
 class SameId[T]:
-    """The first calls of each id, in order of arrival."""
+    """The first `MAX_SAME_ID` calls of each id, in order."""
 
     def __init__(self, compared: Callable[[T], Compared]) -> None:
-        """`compared`: how a call compares with others now."""
+        """`compared` returns the facts of a call."""
         self._compared = compared
         self._calls: dict[Hashable, list[T]] = {}
 
     def add(self, identity: Hashable, call: T) -> bool:
-        """Note that a call has this id; whether it is the first one."""
+        """Add a call. Returns whether it is the first one with this id."""
         known = self._calls.setdefault(identity, [])
         if call not in known and len(known) < MAX_SAME_ID:
             known.append(call)
@@ -69,10 +69,10 @@ class SameId[T]:
 
 
 def without_repeated(calls: list[Call]) -> list[Call]:
-    """The calls without those that repeat another one under its id."""
+    """Remove calls that repeat another one with the same id."""
     kept: list[Call] = []
     first: dict[tuple[int, str], Call] = {}
-    by_meaning: dict[tuple[int, str, str, str], Call] = {}
+    by_key: dict[tuple[int, str, str, str], Call] = {}
     again: dict[int, list[Runs]] = {}
     for call in calls:
         same = first.setdefault((call.choice, call.id), call)
@@ -81,8 +81,8 @@ def without_repeated(calls: list[Call]) -> list[Call]:
             continue
         if same.complete and id(same) not in again:
             again[id(same)] = [same.events]
-            by_meaning.setdefault(_meaning(same), same)
-        same = by_meaning.setdefault(_meaning(call), call)
+            by_key.setdefault(_key(same), same)
+        same = by_key.setdefault(_key(call), call)
         if same is call:
             kept.append(call)
         else:
@@ -93,9 +93,9 @@ def without_repeated(calls: list[Call]) -> list[Call]:
     return kept
 
 
-def _meaning(call: Call) -> tuple[int, str, str, str]:
+def _key(call: Call) -> tuple[int, str, str, str]:
     """Equal for equal calls."""
-    return call.choice, call.id, call.name, meaning(call.arguments)
+    return call.choice, call.id, call.name, canonical(call.arguments)
 
 
 def _merged(parts: list[Runs]) -> Runs:

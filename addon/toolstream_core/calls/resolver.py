@@ -1,11 +1,11 @@
-"""Decides which call a fragment belongs to: the part that all protocols share."""
+"""Assigns fragments to calls: the part that all protocols share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple, override
 
-from toolstream_core.calls.arguments import ArgumentText, Room
+from toolstream_core.calls.arguments import ArgumentText, Budget
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import with_members
 from toolstream_core.calls.open_call import OpenCall, nonblank
@@ -17,7 +17,7 @@ from toolstream_core.model import ABSENT, Call, EventContent, Fragment, Kind, Ph
 
 
 def numbered(calls: list[Call]) -> list[Call]:
-    """The calls with new positions per choice, after repetitions were removed."""
+    """Number the calls of each choice."""
     counts: dict[int, int] = {}
     for call in calls:
         call.position = counts.get(call.choice, 0)
@@ -26,7 +26,7 @@ def numbered(calls: list[Call]) -> list[Call]:
 
 
 MAX_CALLS = 1 << 14
-"""The most calls of one response that are distinguished. A stream with more is malformed or hostile."""
+"""The most calls of one response that are kept. A stream with more is malformed or hostile."""
 
 
 _NUMBER: Final = frozenset("-0123456789")
@@ -46,13 +46,13 @@ class Calls:
         """`tools`: the request's tools by name."""
         self._tools = tools or {}
         self._opened: list[OpenCall] = []
-        self._room = Room()
+        self._budget = Budget()
         """How many characters of the arguments of all calls may still be kept."""
         self._counts: dict[int, int] = {}
-        self._not_over: dict[int, dict[int, OpenCall]] = {}
-        """By choice, the calls that the protocol has not declared over yet."""
-        self._unsettled: list[OpenCall] = []
-        """Calls that were not known to be complete when the response ended."""
+        self._not_ended: dict[int, dict[int, OpenCall]] = {}
+        """By choice, the calls that have not ended."""
+        self._maybe_incomplete: list[OpenCall] = []
+        """Calls that may be incomplete when the response ends."""
         self._cut: set[int] = set()
         """Choices that the protocol declared truncated."""
         self._failed = False
@@ -64,10 +64,10 @@ class Calls:
         self._beyond: OpenCall | None = None
         """Stands for all further calls; it is not reported."""
         self.overflowed = False
-        """Whether more calls arrived than are distinguished."""
+        """Whether more calls arrived than are kept."""
 
     def take(self, fragment: Fragment, event: int) -> OpenCall | None:
-        """The call that `fragment` of event number `event` belongs to, with the fragment in it.
+        """Add `fragment`, of event number `event`, to its call. Returns the call.
 
         `None` if it closes something other than a call (an Anthropic stop does not name its block), or if there are
         more calls than are kept.
@@ -76,13 +76,13 @@ class Calls:
         if call is None or call is self._beyond:
             return None
         call.runs.add(event)
-        if call.over and fragment.phase is Phase.MORE and fragment.arguments:
+        if call.ended and fragment.phase is Phase.MORE and fragment.arguments:
             self._reopen(call)
         self._fill(call, fragment)
         return call
 
     def resolve(self, content: EventContent, event: int) -> list[ResolvedFragment]:
-        """All fragments of an event, each with its call. Then the calls that the event ends are over."""
+        """Assign each fragment of an event to its call; then end the calls that the event ends."""
         resolved: list[ResolvedFragment] = []
         if self._at_end:
             return resolved
@@ -99,18 +99,18 @@ class Calls:
         return resolved
 
     def _as_read(self, fragment: Fragment) -> Fragment:
-        """The intended fragment, in view of the calls so far."""
+        """Reinterpret a fragment in view of the calls so far."""
         return fragment
 
     def _cancel(self) -> None:
         """Forget the calls so far: clients must not run them."""
         for call in self._opened:
             call.cancelled = True
-        for calls in (self._opened, self._unsettled, self._not_over, self._counts):
+        for calls in (self._opened, self._maybe_incomplete, self._not_ended, self._counts):
             calls.clear()
 
     def conclude(self, content: EventContent) -> None:
-        """Note the end of a turn: a finish ends its choice's calls, the end of the stream all calls.
+        """End the calls of a choice at its finish, and all calls at the end of the stream.
 
         A finish that reports truncation, or an error, does not end them.
         """
@@ -121,19 +121,19 @@ class Calls:
             elif finish.reason and finish.choice not in self._cut and not self._failed:
                 self._end(finish.choice)
         if content.end and not self._failed:
-            for choice in [choice for choice in self._not_over if choice not in self._cut]:
+            for choice in [choice for choice in self._not_ended if choice not in self._cut]:
                 self._end(choice)
 
     def incomplete_calls(self) -> list[OpenCall]:
-        """The client's incomplete calls, if neither an error nor their choice's finish reason explains them.
+        """The incomplete calls of the client that neither an error nor a finish reason explains.
 
         For the end of a response: calls that are complete there are not checked again.
         """
         if self._failed:
             return []
-        left = [call for call in self._unsettled if not (call.over and call.arguments.is_complete)]
-        self._unsettled = [call for call in left if not self._is_settled(call)]
-        return [call for call in self._unsettled if self._is_incomplete(call)]
+        left = [call for call in self._maybe_incomplete if not (call.ended and call.arguments.is_complete)]
+        self._maybe_incomplete = [call for call in left if not self._is_complete_or_explained(call)]
+        return [call for call in self._maybe_incomplete if self._is_incomplete(call)]
 
     def resolved(self) -> list[Call]:
         """The intended calls, in order of appearance. May be called at any time."""
@@ -145,7 +145,7 @@ class Calls:
         return numbered(without_repeated(kept))
 
     def _id_counts(self, opened: OpenCall) -> bool:
-        """Whether a call has an id, and nothing else makes it a call."""
+        """Whether a call without a name and arguments counts because of its id."""
         return bool(opened.id)
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
@@ -154,17 +154,17 @@ class Calls:
     def _open(self, fragment: Fragment) -> OpenCall:
         if len(self._opened) >= MAX_CALLS:
             self.overflowed = True
-            self._beyond = self._beyond or OpenCall(fragment, MAX_CALLS, self._room)
+            self._beyond = self._beyond or OpenCall(fragment, MAX_CALLS, self._budget)
             return self._beyond
         position = self._counts.get(fragment.choice, 0)
         self._counts[fragment.choice] = position + 1
-        call = OpenCall(fragment, position, self._room)
+        call = OpenCall(fragment, position, self._budget)
         self._opened.append(call)
-        self._unsettled.append(call)
-        self._not_over.setdefault(call.choice, {})[id(call)] = call
+        self._maybe_incomplete.append(call)
+        self._not_ended.setdefault(call.choice, {})[id(call)] = call
         return call
 
-    def _is_settled(self, call: OpenCall) -> bool:
+    def _is_complete_or_explained(self, call: OpenCall) -> bool:
         """Whether a call is complete, or the protocol explains why it is not."""
         return call.choice in self._cut or not (self._is_incomplete(call) or not self._resolve(call).complete)
 
@@ -176,12 +176,12 @@ class Calls:
         return call.incomplete and bool(call.name) and not (call.cut or call.kind is Kind.SERVER)
 
     def _end(self, choice: int) -> None:
-        for call in self._not_over.pop(choice, {}).values():
-            call.over = not call.cut
+        for call in self._not_ended.pop(choice, {}).values():
+            call.ended = not call.cut
 
     def _reopen(self, call: OpenCall) -> None:
-        call.over = False
-        self._not_over.setdefault(call.choice, {})[id(call)] = call
+        call.ended = False
+        self._not_ended.setdefault(call.choice, {})[id(call)] = call
 
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         if fragment.name is not ABSENT and fragment.name and fragment.name != call.name:
@@ -201,11 +201,11 @@ class Calls:
             call.item_id = nonblank(fragment.item_id)
 
     def _parameters(self, call: OpenCall, unknown: Parameters = UNKNOWN) -> Parameters:
-        """The parameters of a call's tool, also if its name has other characters around it; `unknown` without one."""
+        """The parameters of a call's tool; `unknown` if the request does not offer it."""
         return self._tools.get(plain_name(call.name, self._tools), unknown)
 
     def _joined_name(self, call: OpenCall, name: str) -> str:
-        """The name with a later part of it."""
+        """The name after a later name fragment."""
         return call.name + name if self._is_name_part(call, name) else _longer_name(call, name)
 
     def _is_name_part(self, call: OpenCall, name: str) -> bool:
@@ -215,7 +215,7 @@ class Calls:
         return any(tool.startswith(call.name + name) for tool in self._tools)
 
     def _fill_phase(self, call: OpenCall, fragment: Fragment) -> None:
-        """Every phase but a delta's: its arguments count if the deltas are incomplete."""
+        """Add a fragment that is not a delta: its arguments count if the deltas are incomplete."""
         if fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE}:
             arguments = fragment.arguments
             if isinstance(arguments, str) and arguments and (not call.arguments.size or _has_more(call, arguments)):
@@ -227,7 +227,7 @@ class Calls:
             call.arguments.add(fragment.arguments)
 
     def _note_end(self, call: OpenCall, fragment: Fragment) -> None:
-        """Note a fragment with the complete call or its end. It ends the call only in protocols that define that."""
+        """End a call at its last fragment, in protocols that define that."""
 
     def _resolve(self, opened: OpenCall) -> Call:
         text, complete = opened.intended_arguments(may_be_empty=not self._parameters(opened).required)
@@ -246,7 +246,7 @@ class Calls:
 
 
 def _has_more(call: OpenCall, arguments: str) -> bool:
-    """Whether repeated arguments count: the earlier ones are incomplete, and these are more than a part of them."""
+    """Whether repeated arguments replace the earlier ones: those are incomplete, and these are not a part of them."""
     if call.kind is not Kind.FUNCTION:
         return True
     if call.arguments.is_complete:
@@ -258,10 +258,7 @@ def _has_more(call: OpenCall, arguments: str) -> bool:
 
 
 def _longer_name(call: OpenCall, name: str) -> str:
-    """Before any arguments, a later name is appended; it replaces the name that it extends.
-
-    An equal one is ignored, and so is markup.
-    """
+    """The name after a later one, which extends, replaces or repeats it. Markup is ignored."""
     if not name or name == call.name or is_markup(name):
         return call.name
     if name.startswith(call.name):
@@ -270,7 +267,7 @@ def _longer_name(call: OpenCall, name: str) -> str:
 
 
 def _begins_nothing(call: OpenCall, fragment: Fragment) -> bool:
-    """Whether a fragment is a JSON number or truth value before any arguments, which are an object."""
+    """Whether a fragment is a JSON number or boolean before any arguments, which must be an object."""
     text = fragment.arguments
     if not isinstance(text, str) or not call.arguments.empty:
         return False
@@ -278,7 +275,7 @@ def _begins_nothing(call: OpenCall, fragment: Fragment) -> bool:
 
 
 _LONGEST_OBJECT: Final = 1 << 16
-"""Characters of the longest object to which members of other objects are added."""
+"""Characters of the longest object to which members are added."""
 
 
 def _add_object(call: OpenCall, text: str) -> None:
@@ -303,4 +300,4 @@ class CompleteCalls(Calls):
     @override
     def _fill(self, call: OpenCall, fragment: Fragment) -> None:
         super()._fill(call, fragment)
-        call.over = True
+        call.ended = True

@@ -1,4 +1,4 @@
-"""Follows a JSON value that arrives in fragments."""
+"""A scanner for a JSON value that arrives in fragments."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ NUMBER: Final[dict[str, dict[str, str]]] = {
 WHOLE_NUMBER: Final = frozenset({"zero", "int", "fraction", "exponent"})
 
 
-class At(Enum):
-    """The part of the grammar that the next character belongs to."""
+class State(Enum):
+    """The expected part of the grammar."""
 
     VALUE = auto()
     FIRST_ITEM = auto()
     FIRST_KEY = auto()
     KEY = auto()
     COLON = auto()
-    BEHIND = auto()
+    AFTER_VALUE = auto()
     """A comma or a closing bracket."""
     STRING = auto()
     NUMBER = auto()
     LITERAL = auto()
-    OVER = auto()
-    BROKEN = auto()
-    """The text is not JSON any more: only quotes and brackets are counted."""
+    END = auto()
+    INVALID = auto()
+    """The text is not JSON: only quotes and brackets are counted."""
 
 
 def escape_with(escape: str, character: str) -> str | None:
-    """A string's escape with its next character: `""` if it is complete, `None` if it is invalid."""
+    """An escape after its next character: `""` if it is complete, `None` if it is invalid."""
     if escape == "\\":
         return "\\u" if character == "u" else "" if character in _ESCAPED else None
     if character not in _HEX:
@@ -76,11 +76,11 @@ class JsonScanner:
     """Reads one JSON value from fragments with any boundaries; each character is read once.
 
     JSON is RFC 8259: what `json.loads` accepts, without `NaN` and `Infinity`. In text that is not JSON, quotes and
-    brackets are followed from there on: its end is still found. `[ARGS]` before an object is no list.
+    brackets are counted: the end of the value is still found. `[ARGS]` before an object is not a list.
     """
 
     def __init__(self) -> None:
-        self._at = At.VALUE
+        self._state = State.VALUE
         self._open: list[str] = []
         self._key = False
         """Whether the open string is a key."""
@@ -100,33 +100,33 @@ class JsonScanner:
     @property
     def viable(self) -> bool:
         """Whether the text is JSON, or a possible beginning of it."""
-        return self._at is not At.BROKEN
+        return self._state is not State.INVALID
 
     @property
     def is_complete(self) -> bool:
         """Whether the text is one JSON value. A number may continue."""
-        if self._at is At.NUMBER:
+        if self._state is State.NUMBER:
             return not self._open and self._number in WHOLE_NUMBER
-        return self._at is At.OVER
+        return self._state is State.END
 
     def feed(self, text: str) -> int:
         """Read the next fragment; returns how many of its characters belong to the value."""
         at, size = 0, 0 if self.ended else len(text)
-        if self._at is At.VALUE and not self._open and (begin := FIRST_KEY.match(text)) is not None:
+        if self._state is State.VALUE and not self._open and (begin := FIRST_KEY.match(text)) is not None:
             at = begin.end()
-            self._open, self.depth, self._at = ["{"], 1, At.STRING
+            self._open, self.depth, self._state = ["{"], 1, State.STRING
             self._key = self.in_string = True
         while at < size:
-            match self._at:
-                case At.STRING:
+            match self._state:
+                case State.STRING:
                     at = self._string(text, at)
-                case At.BROKEN:
-                    at = self._broken(text, at)
-                case At.OVER:
+                case State.INVALID:
+                    at = self._invalid(text, at)
+                case State.END:
                     break
-                case At.NUMBER:
+                case State.NUMBER:
                     at = self._digit(text, at)
-                case At.LITERAL:
+                case State.LITERAL:
                     at = self._letter(text, at)
                 case _:
                     at = self._token(text, at)
@@ -135,77 +135,77 @@ class JsonScanner:
         return at
 
     def _token(self, text: str, at: int) -> int:
-        """Between values: white space, brackets, commas, colons, and what begins a value."""
-        state = self._at
-        if state is At.KEY or state is At.FIRST_KEY:
-            at = self._run(MEMBERS, text, at, At.KEY)
-        elif state is At.FIRST_ITEM or (state is At.VALUE and self._open and self._open[-1] == "["):
-            at = self._run(ITEMS, text, at, At.VALUE)
+        """Read white space, and then a bracket, comma, colon, or the first character of a value."""
+        state = self._state
+        if state is State.KEY or state is State.FIRST_KEY:
+            at = self._run(MEMBERS, text, at, State.KEY)
+        elif state is State.FIRST_ITEM or (state is State.VALUE and self._open and self._open[-1] == "["):
+            at = self._run(ITEMS, text, at, State.VALUE)
         at = SPACE.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
         if at == len(text):
             return at
         character = text[at]
-        match self._at:
-            case At.COLON:
-                following = At.VALUE if character == ":" else None
-            case At.BEHIND if character == ",":
-                following = At.KEY if self._open[-1] == "{" else At.VALUE
-            case At.BEHIND:
+        match self._state:
+            case State.COLON:
+                following = State.VALUE if character == ":" else None
+            case State.AFTER_VALUE if character == ",":
+                following = State.KEY if self._open[-1] == "{" else State.VALUE
+            case State.AFTER_VALUE:
                 following = self._closed(character)
-            case At.KEY | At.FIRST_KEY:
+            case State.KEY | State.FIRST_KEY:
                 following = self._key_begins(character)
             case _:
                 following = self._value_begins(character)
         if following is None:
-            self._at = At.BROKEN
+            self._state = State.INVALID
             return at
-        self._at = following
+        self._state = following
         return at + 1
 
-    def _run(self, pattern: re.Pattern[str], text: str, at: int, after: At) -> int:
+    def _run(self, pattern: re.Pattern[str], text: str, at: int, after: State) -> int:
         """Skip plain text in one step."""
         end = pattern.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
         if end > at:
-            self._at = after
+            self._state = after
         return end
 
-    def _closed(self, character: str) -> At | None:
+    def _closed(self, character: str) -> State | None:
         if character != ("}" if self._open[-1] == "{" else "]"):
             return None
         self._open.pop()
         self.depth -= 1
         return self._done()
 
-    def _done(self) -> At:
-        """A value is over."""
+    def _done(self) -> State:
+        """End a value."""
         if self._open:
-            return At.BEHIND
+            return State.AFTER_VALUE
         self.ended = True
-        return At.OVER
+        return State.END
 
-    def _key_begins(self, character: str) -> At | None:
+    def _key_begins(self, character: str) -> State | None:
         if character == '"':
             self._key = self.in_string = True
-            return At.STRING
-        return self._closed(character) if self._at is At.FIRST_KEY and character == "}" else None
+            return State.STRING
+        return self._closed(character) if self._state is State.FIRST_KEY and character == "}" else None
 
-    def _value_begins(self, character: str) -> At | None:
+    def _value_begins(self, character: str) -> State | None:
         match character:
             case '"':
                 self._key, self.in_string = False, True
                 self.text_value = not self._open
-                return At.STRING
+                return State.STRING
             case "{" | "[":
                 self._open.append(character)
                 self.depth += 1
-                return At.FIRST_KEY if character == "{" else At.FIRST_ITEM
+                return State.FIRST_KEY if character == "{" else State.FIRST_ITEM
             case "t" | "f" | "n":
                 self._literal = LITERALS[character][1:]
-                return At.LITERAL
-            case "]" if self._at is At.FIRST_ITEM:
+                return State.LITERAL
+            case "]" if self._state is State.FIRST_ITEM:
                 return self._closed(character)
         self._number = "-" if character == "-" else NUMBER["-"].get(character, "")
-        return At.NUMBER if self._number else None
+        return State.NUMBER if self._number else None
 
     def _string(self, text: str, at: int) -> int:
         if self.escape:
@@ -218,20 +218,20 @@ class JsonScanner:
             return at
         if text[at] == '"':
             self.in_string = False
-            self._at = At.COLON if self._key else self._done()
+            self._state = State.COLON if self._key else self._done()
         elif text[at] == "\\":
             self.escape = "\\"
         else:
-            self._at = At.BROKEN
+            self._state = State.INVALID
             return at
         return at + 1
 
     def _escaped(self, text: str, at: int) -> int:
-        """An escape that is split over two fragments, or invalid."""
+        """Read an escape that is split over two fragments, or invalid."""
         escape = self.escape
         following = escape_with(escape, text[at])
         if following is None:
-            self._at, self.escape = At.BROKEN, ""
+            self._state, self.escape = State.INVALID, ""
             return at + 1 if escape == "\\" else at
         self.escape = following
         return at + 1
@@ -242,26 +242,26 @@ class JsonScanner:
             self._number = following
             return at + 1
         if self._number in WHOLE_NUMBER and (self._open or text[at] in " \t\n\r"):
-            self._at = At.BEHIND if self._open else At.OVER
+            self._state = State.AFTER_VALUE if self._open else State.END
         else:
-            self._at = At.BROKEN
+            self._state = State.INVALID
         return at
 
     def _letter(self, text: str, at: int) -> int:
         if text[at] != self._literal[0]:
-            self._at = At.BROKEN
+            self._state = State.INVALID
             return at
         self._literal = self._literal[1:]
         if not self._literal:
-            self._at = At.BEHIND if self._open else At.OVER
+            self._state = State.AFTER_VALUE if self._open else State.END
         return at + 1
 
-    def _broken(self, text: str, at: int) -> int:
+    def _invalid(self, text: str, at: int) -> int:
         if self.escape:
             self.escape = ""
             return at + 1
         if self.in_string:
-            return self._broken_string(text, at)
+            return self._invalid_string(text, at)
         delivering = STRINGS if self.depth > 0 else OUTSIDE
         at = delivering.match(text, at).end()  # type: ignore[union-attr]  # matches nothing too
         if at == len(text):
@@ -276,7 +276,7 @@ class JsonScanner:
                 self.ended = self.depth <= 0 and (closing == "}" or self._open[:1] == ["{"])
         return at + 1
 
-    def _broken_string(self, text: str, at: int) -> int:
+    def _invalid_string(self, text: str, at: int) -> int:
         end = text.find('"', at)
         escape = text.find("\\", at, len(text) if end < 0 else end)
         if escape >= 0:

@@ -1,4 +1,4 @@
-"""Calls that one event starts and another ends, each with the call's index."""
+"""Assigns fragments to calls that one event starts and another ends, by index."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class StartedCalls(Calls):
         """`tools`: as for `Calls`."""
         super().__init__(tools)
         self._newest: dict[Seen[int], OpenCall] = {}
-        """By index, the call that was started there last, by a start or by a delta."""
+        """The last call of each index, started by a start or by a delta."""
         self._given: dict[Seen[int], OpenCall] = {}
-        """By foreign index, the call that gets the deltas there since the last start."""
+        """The call that gets the deltas of a foreign index, since the last start."""
         self._still_open: dict[int, OpenCall] = {}
         """Calls that were started and not ended, by their position."""
         self._others: set[Seen[int]] = set()
@@ -55,8 +55,8 @@ class StartedCalls(Calls):
             self._cut_short(last)
 
     def _cut_short(self, call: OpenCall) -> None:
-        """A limit truncated this call, whose end has arrived."""
-        call.cut, call.over = True, False
+        """Mark a call as truncated by a limit, although its end has arrived."""
+        call.cut, call.ended = True, False
 
     @override
     def _place(self, fragment: Fragment, event: int) -> OpenCall | None:
@@ -81,7 +81,7 @@ class StartedCalls(Calls):
         return call
 
     def _started_again(self, fragment: Fragment) -> OpenCall | None:
-        """One call started twice, not ended in between: same index, id and name (ccx#183).
+        """The open call that a start repeats: same index, id and name (ccx#183).
 
         Without a name, the id or the index alone is enough, as no call starts without a name (OmniRoute#682).
         """
@@ -115,11 +115,11 @@ class StartedCalls(Calls):
         return call
 
     def _is_past(self, call: OpenCall) -> bool:
-        """Whether a delta at a call's own index may belong to another call."""
+        """Whether a delta at the index of an earlier call may belong to another one."""
         return False
 
     def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
-        """The call of a delta under an index that was never started: the only open call without deltas, as a guess.
+        """The call of a delta at an index that was never started: the only open call without deltas, as a guess.
 
         With several such calls it is unknown (claude-code "Content block not found"). A delta that starts other
         arguments than those that have begun belongs to another call.
@@ -154,7 +154,7 @@ class StartedCalls(Calls):
 
     @property
     def _only_taking(self) -> OpenCall | None:
-        """The call that gets deltas at another index, if it is the only one."""
+        """The only call that may get deltas of another index."""
         return self._only_open
 
     @property
@@ -175,12 +175,12 @@ class StartedCalls(Calls):
             return
         super()._fill_phase(call, fragment)
         if fragment.phase is Phase.CLOSE:
-            call.over = True
+            call.ended = True
             self._still_open.pop(call.position, None)
 
 
 class SequentialCalls(StartedCalls):
-    """Calls that follow one another: an end at an index at which nothing started is that of the only open call."""
+    """Calls that never overlap: an end at an index without a start ends the only open call."""
 
     @override
     def _ended(self, fragment: Fragment) -> OpenCall | None:

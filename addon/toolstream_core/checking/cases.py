@@ -71,7 +71,7 @@ class Case:
     """Whether the stream is valid, so that a client which ends with an error is wrong."""
     calls: tuple[str, ...] = ()
     """The calls that the provider makes, `TOOL {JSON}` each. Without any, it calls a harmless tool on offer."""
-    over: frozenset[Transport] = EVERYWHERE
+    transports: frozenset[Transport] = EVERYWHERE
     """The transports that it can be injected into."""
     needs: str | None = None
     """The id of the case that has to pass first."""
@@ -144,7 +144,7 @@ class _Variant(NamedTuple):
     fault: str
     keys: str
     what: str = ""
-    over: frozenset[Transport] = EVERYWHERE
+    transports: frozenset[Transport] = EVERYWHERE
     needs_lanes: bool = False
     """Whether the API has to distinguish the responses of a WebSocket by a key of messages."""
 
@@ -253,8 +253,8 @@ def _transit(protocol: WireProtocol) -> Iterator[Case]:
     defects = {defect.name: defect for defect in TRANSIT}
     wire = next((one for one in SOCKETS if one.dialect == protocol.name), None)
     spoken = (_HTTP if protocol.over_http else frozenset()) | (frozenset() if wire is None else _SOCKET)
-    for name, fault, keys, what, over, needs_lanes in TRANSIT_VARIANTS:
-        if over.isdisjoint(spoken) or (needs_lanes and not (wire and wire.lane_key)):
+    for name, fault, keys, what, transports, needs_lanes in TRANSIT_VARIANTS:
+        if transports.isdisjoint(spoken) or (needs_lanes and not (wire and wire.lane_key)):
             continue
         defect = defects[fault]
         yield Case(
@@ -266,7 +266,7 @@ def _transit(protocol: WireProtocol) -> Iterator[Case]:
             spec=f"{fault}:{keys}",
             required=fault not in NO_CONNECTION,
             informational=fault in NO_CONNECTION,
-            over=over,
+            transports=transports,
             lossy=defect.lossy,
             needs=healthy(protocol.name).id,
         )

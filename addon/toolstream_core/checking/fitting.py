@@ -87,7 +87,7 @@ class Fitting:
 
     def why_not(self, case: Case) -> Result:
         """Why a case of this protocol is not among those that `fitted` or `aimed` returned."""
-        if self._request.transport not in case.over:
+        if self._request.transport not in case.transports:
             why = f"it is not possible over {_TRANSPORTS[self._request.transport]}"
             return Result(Grade.SKIPPED, Skip.OTHER_CONNECTION, why)
         if not self.streams:
@@ -97,7 +97,7 @@ class Fitting:
 
     def _possible(self, cases: Iterable[Case]) -> list[Case]:
         """The cases that fit the client's request and its transport."""
-        return [case for case in cases if self._request.transport in case.over]
+        return [case for case in cases if self._request.transport in case.transports]
 
     @property
     def streams(self) -> bool:

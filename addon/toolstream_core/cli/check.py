@@ -315,7 +315,7 @@ class _Progress(ProgressLine):
 
     _failed = 0
 
-    def tell(self, case: dict[str, Any], over: int, cases: int) -> None:
+    def tell(self, case: dict[str, Any], done: int, cases: int) -> None:
         self._failed += case["grade"] == "failed"
-        bar = f"{'━' * (20 * over // max(cases, 1)):─<20} " if self.live else "toolstream check: "
-        self.show(f"{bar}{over}/{cases}, {self._failed} failed, {case['id']}", last=over == cases)
+        bar = f"{'━' * (20 * done // max(cases, 1)):─<20} " if self.live else "toolstream check: "
+        self.show(f"{bar}{done}/{cases}, {self._failed} failed, {case['id']}", last=done == cases)

@@ -76,7 +76,7 @@ class ChainFactory:
         """
         repairs, repairers = self.settings.repairs, self.dialect.repairs
         policy, _ = self._shapes
-        if repairs == SAFE and not policy.holds:
+        if repairs == SAFE and not policy.withholds:
             return [], self._repairing(self._context(repairs, self.reader.found, self.reader.changed))
         context = replace(self._context(SAFE, self.reader.found), ids=ResponseIds(), judging=True)
         if isinstance(context.writer, SseWriter):
@@ -85,7 +85,7 @@ class ChainFactory:
         shaping = self._context(repairs, changed=self.reader.changed)
         if repairs:
             return judges, self._repairing(shaping)
-        return judges, [] if policy.shapes_nothing else [self.dialect.shaped(policy)(shaping)]
+        return judges, [] if policy.is_empty else [self.dialect.shaped(policy)(shaping)]
 
     def _repairing(self, context: Context) -> list[Stage]:
         """The repairers in their order; the last one repairs and shapes calls."""

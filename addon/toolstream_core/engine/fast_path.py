@@ -465,7 +465,7 @@ class FastPath:
 
     def _accepts_any(self, call: OpenCall) -> bool:
         """Whether the next event may pass with any arguments of the call."""
-        if self._watched or call.over or call.shared:
+        if self._watched or call.ended or call.shared:
             return False
         return all(chain.accepts_any(call) for chain in self._chains)
 

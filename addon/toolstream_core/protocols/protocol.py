@@ -130,7 +130,7 @@ class WireProtocol:
     def shaped(self, policy: Policy) -> RepairerMaker:
         """The last of the stages that repair, for a client that needs this policy."""
         *_, last = self._stages("REPAIRS")
-        found: RepairerMaker = last if policy.shapes_nothing else partial(last, policy=policy)
+        found: RepairerMaker = last if policy.is_empty else partial(last, policy=policy)
         return found
 
     def promoted(self, promotion: Promotion) -> list[Frame]:

@@ -1,4 +1,4 @@
-"""The arguments of one call as the client has them, and which fragments a stage need not see. Knows no protocol."""
+"""The arguments of one call that the client has, and whether a stage may skip fragments. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from toolstream_core.calls.arguments import HIGH, ArgumentText
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import SkippedRun
-from toolstream_core.repair.meaning import Meaning
+from toolstream_core.repair.arguments_reader import ArgumentsReader
 
 
 class ClientText:
     """The arguments that a client has: only a length while they are the beginning of the intended text, else a copy."""
 
     def __init__(self, source: ArgumentText) -> None:
-        """Nothing was sent; `source` is the intended text so far."""
+        """`source`: the intended text, of which nothing was sent yet."""
         self._source = source
         self._copy: str | None = None
         """The client's own text, if it differs from the source."""
@@ -34,11 +34,11 @@ class ClientText:
         return self._copy is None and source is self._source and self.size == size
 
     def grow(self, more: int) -> None:
-        """The client was sent the next `more` characters of the source."""
+        """Record that the next `more` characters of the source were sent."""
         self.size += more
 
     def add(self, more: str, source: ArgumentText, *, as_received: bool | None = None) -> None:
-        """The client was sent `more`; `as_received`: whether it is the next part of `source`, if the caller knows."""
+        """Record that `more` was sent; `as_received`: whether it is the next part of `source`, if the caller knows."""
         if not more or self.diverged:
             return
         if self._copy is None and source is not self._source and not self.size:
@@ -54,46 +54,46 @@ class ClientText:
             self._source, self._copy = source, None
 
 
-def is_in_step(meaning: Meaning, text: ClientText, fragment: str = "") -> bool:
-    """Whether an object is open, the client has all of it before `fragment`, and needs that unchanged.
+def is_in_step(reader: ArgumentsReader, text: ClientText, fragment: str = "") -> bool:
+    """Whether the client has all of an open object before `fragment`, and needs `fragment` unchanged.
 
     `fragment`: the last fragment; without it, the next plain fragment.
     """
-    if text.diverged or not meaning.is_inside:
+    if text.diverged or not reader.is_inside:
         return False
-    if fragment and not (meaning.is_unchanged and fragment[0] < HIGH and fragment[-1] < HIGH):
+    if fragment and not (reader.is_unchanged and fragment[0] < HIGH and fragment[-1] < HIGH):
         return False
-    source = meaning.source
+    source = reader.source
     return text.is_in_step(source, source.size - len(fragment))
 
 
-def is_withheld(meaning: Meaning, text: ClientText) -> bool:
-    """Whether a JSON string is open that may hold the arguments: its plain fragments are withheld."""
-    source = meaning.source
-    if text.size or text.diverged or meaning.suspect is not None or not source.quoted or source.in_escape:
+def is_withheld(reader: ArgumentsReader, text: ClientText) -> bool:
+    """Whether the fragments of a JSON string that may contain the arguments are withheld."""
+    source = reader.source
+    if text.size or text.diverged or reader.suspect is not None or not source.quoted or source.in_escape:
         return False
-    return meaning.read(over=False).defect is DOUBLE_ENCODED_ARGUMENTS
+    return reader.read(final=False).defect is DOUBLE_ENCODED_ARGUMENTS
 
 
-def skip(meaning: Meaning, text: ClientText, passed: SkippedRun) -> list[tuple[int, Defect]]:
-    """Fragments were forwarded unseen: the defects of those that are not what the client needs, with event numbers."""
-    judged = [_judge(meaning, text, fragment) for fragment in passed.fragments]
+def add_skipped(reader: ArgumentsReader, text: ClientText, passed: SkippedRun) -> list[tuple[int, Defect]]:
+    """Add the fragments of skipped events. Returns the defects of those that deviate, with event numbers."""
+    judged = [_add_skipped_fragment(reader, text, fragment) for fragment in passed.fragments]
     found = [(number, defect) for number, defect in enumerate(judged, passed.first) if defect is not None]
     if passed.text:  # plain fragments, which the received text has already
-        source = meaning.source
-        in_step = text.is_in_step(source, source.size - (len(passed.text) if source is meaning.received else 0))
-        meaning.skip(passed.text, passed.last)
+        source = reader.source
+        in_step = text.is_in_step(source, source.size - (len(passed.text) if source is reader.received else 0))
+        reader.add_plain(passed.text, passed.last)
         if in_step:
             text.grow(len(passed.text))
     return found
 
 
-def _judge(meaning: Meaning, text: ClientText, fragment: str) -> Defect | None:
-    """A fragment was forwarded unseen, after the meaning was decided: why it is not what the client needs."""
-    meaning.add(fragment, meaning.received)
+def _add_skipped_fragment(reader: ArgumentsReader, text: ClientText, fragment: str) -> Defect | None:
+    """Add a skipped fragment. Returns the defect for which the client needs another text, if any."""
+    reader.add(fragment, reader.received)
     if text.diverged:
         return None
-    reading, has = meaning.read(over=False), text.text
+    reading, has = reader.read(final=False), text.text
     if reading.text.startswith(has):
-        text.add(reading.text[len(has) :], meaning.source)
+        text.add(reading.text[len(has) :], reader.source)
     return reading.defect

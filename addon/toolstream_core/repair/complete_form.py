@@ -1,4 +1,4 @@
-"""How a protocol's events contain complete calls: a table of JSON paths for repair, faults and shapes."""
+"""The JSON paths of complete calls in a protocol's events, for repair, faults and shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolstream_core.wire.json_paths import Path, changed
 from toolstream_core.wire.write import Writer
 
 PARTIAL: Final = frozenset({"patches", "goes_on"})
-"""Fields of calls that are streamed in several events."""
+"""Fields that only calls in several events have."""
 
 type Payload = dict[str, Any]
 type Changes = Mapping[Path, Json]
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
 
 class CompleteCallForm(NamedTuple):
-    """The places of calls in the events of a protocol, and how such an event is changed."""
+    """The JSON paths of calls in the events of a protocol, and how to change such an event."""
 
     calls: Callable[[Json], Sequence[Located]]
     """The calls of an event: one item for each of the reader's fragments."""
@@ -58,15 +58,15 @@ class CompleteCallForm(NamedTuple):
     split_end: Callable[[Json], tuple[Json, Json] | None]
     """Splits the last event into its content and the end of the response; `None` if it has no content."""
     failure: Payload
-    """The event by which the provider gives up on a call."""
+    """The event that reports a failed call."""
     failed: frozenset[str] = frozenset()
-    """The finish reasons by which the provider gives up on a call."""
+    """The finish reasons that report a failed call."""
     entry: Callable[[Path], Path] = lambda path: path
     """The path of the part that is removed from an event with a call."""
     signatures: tuple[str, ...] = ()
     """The keys of a part for a signature, which the client has to return."""
     emptied: Callable[[Json], Json] | None = None
-    """Completes an event after calls were removed from it."""
+    """Tidies an event after calls were removed from it."""
     is_empty: Callable[[Json], bool] = lambda _: False
     """Whether an event need not be sent after calls were removed from it."""
     apart: Callable[[Json], Sequence[Json]] = lambda payload: [payload]
@@ -101,7 +101,7 @@ class CompleteCallForm(NamedTuple):
             name = text if isinstance(text, str) else ""
             is_text_part = False
             if self.joins_text and "arguments" in fields and fields["arguments"].__class__ is str:
-                is_text_part = not (name and call.arguments.complete_again)
+                is_text_part = not (name and call.arguments.last_complete)
             out.append(Entry(path, fragment, call, fields, name, is_partial, is_text_part))
         return out
 
@@ -151,8 +151,8 @@ class CompleteCallForm(NamedTuple):
         """The changed payload."""
         if not changes:
             return payload
-        made = changed(payload, changes)
-        return self.emptied(made) if self.emptied is not None and ABSENT in changes.values() else made
+        replaced = changed(payload, changes)
+        return self.emptied(replaced) if self.emptied is not None and ABSENT in changes.values() else replaced
 
     def rewritten(self, event: Event, changes: Changes, writer: Writer) -> Frame:
         """The changed event's frame; the same frame without changes."""
@@ -160,12 +160,12 @@ class CompleteCallForm(NamedTuple):
 
 
 class CompleteCodec(EventCodec):
-    """The calls of an event, each as a part with the form's fields."""
+    """Reads and writes the calls of an event for injected defects."""
 
     ends_bare = True
 
     def __init__(self, form: CompleteCallForm) -> None:
-        """`form`: where the protocol has its calls."""
+        """`form`: the JSON paths of the protocol's calls."""
         self._form = form
         self._entries: list[Entry] = []
         """The calls of the current event."""
@@ -180,12 +180,12 @@ class CompleteCodec(EventCodec):
         return Part(what, "", self._form.failure, part.call)
 
     @override
-    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
-        if over:
+    def frames(self, event: Event, replaced: Sequence[Replaced], writer: Writer, *, ends_stream: bool) -> list[Frame]:
+        if ends_stream:
             return [writer.rewrite(event.frame, self._form.failure)]
         changes: dict[Path, Json] = {}
         doubled: list[Path] = []
-        for entry, (_, [part, *again]) in zip(self._entries, made, strict=True):
+        for entry, (_, [part, *again]) in zip(self._entries, replaced, strict=True):
             changes |= self._form.changes(entry, part.body)
             doubled += [self._form.entry(entry.path)] * len(again)
         payload = self._form.written(event.frame.json, changes) if changes else event.frame.json

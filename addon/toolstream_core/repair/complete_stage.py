@@ -1,4 +1,4 @@
-"""Judges and repairs streams with complete calls, each in one event. Knows no protocol."""
+"""Repairs streams with each call in one event. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, NamedTuple, override
 
 from toolstream_core.calls import ResolvedFragment, nonblank
-from toolstream_core.calls.json_text import has_nothing, is_object, meaning
+from toolstream_core.calls.json_text import canonical, has_nothing, is_object
 from toolstream_core.calls.repetition import Compared, SameId
 from toolstream_core.defects.arguments import DOUBLE_ENCODED_ARGUMENTS, ENVELOPED_ARGUMENTS, PLACEHOLDER_ARGUMENTS
 from toolstream_core.defects.defect import Defect
@@ -16,7 +16,7 @@ from toolstream_core.defects.framing import UNTERMINATED_EVENT
 from toolstream_core.defects.identity import DECORATED_NAME, DOUBLED_CALL, DUPLICATE_ID, MISSING_NAME
 from toolstream_core.model import Event, Json
 from toolstream_core.repair.complete_form import PARTIAL, CompleteCallForm, Entry
-from toolstream_core.repair.fields import Deviation, Fields, laid_over
+from toolstream_core.repair.fields import Deviation, Fields, overlaid
 from toolstream_core.repair.identity import judge_id
 from toolstream_core.repair.shapes import NO_SHAPE, ONE_CALL_PER_EVENT, WHOLE_CALLS, Policy
 from toolstream_core.stages.context import Context
@@ -44,24 +44,24 @@ class CompleteCallClient:
     """Compares each entry of a call with the intended call and with what the client has of it."""
 
     def __init__(self, form: CompleteCallForm, context: Context, reporter: Reporter) -> None:
-        """`form`: where the protocol has its calls."""
+        """`form`: the JSON paths of the protocol's calls."""
         self._form = form
         self._context = context
         self._report = reporter.report
         self._compares_ids = DOUBLED_CALL.name in form.defects
         self._joined: set[int] = set()
-        """The calls that were joined."""
+        """The `id(call)` of calls in several events that were sent as one entry."""
         self._has_arguments: dict[int, bool] = {}
-        """By named call that was sent: whether the client has its arguments."""
+        """By `id(call)` of a sent call: whether the client has its arguments."""
         self._same_id = SameId(_compared)
         """The calls that were sent, by choice and id."""
 
     def joined(self, entry: Entry, fields: Fields | None) -> Fields | None:
-        """The fields of a streamed call as one entry: all in the first entry, which lacks `fields`, if it is over."""
+        """All fields of an ended streamed call, for its first entry, which lacks `fields`; `None` for later ones."""
         if id(entry.call) in self._joined:
             return None
         self._joined.add(id(entry.call))
-        if not (entry.name and entry.call.over):
+        if not (entry.name and entry.call.ended):
             return None
         kept = {key: value for key, value in (fields or {}).items() if key not in PARTIAL}
         return {**kept, "arguments": numbers.loads(entry.call.arguments.text() or "{}")}
@@ -71,21 +71,21 @@ class CompleteCallClient:
         return entry.is_partial or id(entry.call) in self._joined
 
     def lack(self, entry: Entry, number: int, latest: int) -> Fields | None:
-        """The fields that the client lacks of an entry in event `number`; `None` if it has the entire call.
+        """The fields to send for an entry of event `number`; `None` if the client has the entire call.
 
         These are the intended fields, except for deviations whose repair is off. `latest`: the number of the last
         received event.
         """
         call, fields = entry.call, entry.fields
         if entry.is_text_part and call.arguments.is_complete:
-            return self._of_text(entry, latest)
+            return self._text_part_fields(entry, latest)
         if not call.name:
             self._report(MISSING_NAME, number, "the call has no name", call)
         identity = nonblank(entry.fragment.id)
         if identity:
             judge_id(identity, self._context, lambda defect, message: self._report(defect, number, message, call))
         if intended := self._intended(entry):
-            fields = laid_over(fields, intended, partial(self._repairs, entry, number, latest))
+            fields = overlaid(fields, intended, partial(self._repairs, entry, number, latest))
         if entry.is_partial or not self._compares_ids:
             return fields
         if not entry.name:
@@ -93,8 +93,8 @@ class CompleteCallClient:
         self._has_arguments[id(call)] = bool(fields.get("arguments"))
         return self._with_own_id(entry, identity, fields, latest) if identity else fields
 
-    def _of_text(self, entry: Entry, number: int) -> Fields | None:
-        """The fields of an entry with a part of JSON text: all arguments as an object in that with the name."""
+    def _text_part_fields(self, entry: Entry, number: int) -> Fields | None:
+        """The fields to send for a part of JSON text: all arguments as an object, in the entry with the name."""
         call = entry.call
         if not self._report(DOUBLE_ENCODED_ARGUMENTS, number, _IN_PARTS, call):
             return entry.fields
@@ -104,13 +104,13 @@ class CompleteCallClient:
         return {**entry.fields, "arguments": numbers.loads(call.intended_arguments()[0])}
 
     def _intended(self, entry: Entry) -> Fields:
-        """The fields in which the intended call differs from an entry, as far as it is known now."""
+        """The known fields in which the intended call differs from an entry."""
         name, value = entry.name, entry.fields.get("arguments")
         intended: Fields = {}
         if name and (plain := self._context.tool(name)) != name:
             intended["name"] = plain
         if value and isinstance(value, dict):
-            if entry.call.arguments.head:
+            if entry.call.arguments.envelope_size:
                 intended["arguments"] = numbers.loads(entry.call.arguments.reading()[0])
             return intended
         if entry.lacks_arguments:
@@ -129,7 +129,7 @@ class CompleteCallClient:
         return self._report(defect, latest if later else number, text, entry.call)
 
     def _has(self, entry: Entry, number: int) -> bool:
-        """Whether the client has the arguments of an entry without a name; if it has only the name, report this."""
+        """Whether the client has the arguments of an entry without a name. If it has only the name, report that."""
         has = self._has_arguments.get(id(entry.call))
         if has is None or has_nothing(entry.fragment.arguments):
             return False
@@ -137,7 +137,7 @@ class CompleteCallClient:
         return self._report(defect, number, message, entry.call) and has
 
     def _with_own_id(self, entry: Entry, identity: str, fields: Fields, number: int) -> Fields | None:
-        """The fields of a call under the id of an earlier one: none if it repeats that, else with another id."""
+        """The fields of a call with the id of an earlier one: `None` if it repeats that, else with a new id."""
         key: tuple[Hashable, ...] = (entry.fragment.choice, identity)
         call = (entry.name, entry.call.arguments.text())
         if has_nothing(call[1]):  # the arguments may follow under this id
@@ -147,24 +147,24 @@ class CompleteCallClient:
         if self._same_id.repeats(key, call):
             return None if self._report(DOUBLED_CALL, number, "the call repeats an earlier one", entry.call) else fields
         intended = {"id": self._context.ids.make("call_")}
-        return laid_over(fields, intended, partial(self._repairs, entry, number, number))
+        return overlaid(fields, intended, partial(self._repairs, entry, number, number))
 
 
 def _compared(call: tuple[str, str]) -> Compared:
-    """How a call compares with others of its id: by its name and arguments."""
+    """The name and arguments of a call, for comparison with others of its id."""
     name, text = call
-    return Compared(name, meaning(text))
+    return Compared(name, canonical(text))
 
 
 class Waiting(NamedTuple):
-    """An event that was not sent yet, and the calls in it."""
+    """An event that was not sent yet, with its calls."""
 
     event: Event
     entries: Sequence[Entry]
 
 
 class CompleteCallStage(Repairer):
-    """Compares each call of an event with the intended call, and writes the fields that differ.
+    """Compares each call of an event with the intended call, and rewrites the fields that differ.
 
     An event waits only if the next one may bring the arguments of its last call, or if it is the last one of a body
     and lacks its line feed. For a client that reads only complete calls, an event also waits for the rest of a call
@@ -172,7 +172,7 @@ class CompleteCallStage(Repairer):
     """
 
     def __init__(self, form: CompleteCallForm, context: Context, policy: Policy = NO_SHAPE) -> None:
-        """`form`: where the protocol has its calls; `policy`: what the client needs."""
+        """`form`: the JSON paths of the protocol's calls; `policy`: the encoding that the client supports."""
         super().__init__(context)
         self._form, self._policy = form, policy
         self._waits_for_arguments = self.on(PLACEHOLDER_ARGUMENTS) and PLACEHOLDER_ARGUMENTS.name in form.defects
@@ -211,7 +211,7 @@ class CompleteCallStage(Repairer):
         return held
 
     def _sent(self, *, ending: bool = False, clean: bool = True) -> list[Frame]:
-        """The frames of all events that need not wait; these leave the queue when all frames are made."""
+        """The frames of all events that need not wait. An internal error leaves these in the queue."""
         out: list[Frame] = []
         queue, at = self._queue, 0
         while at < len(queue) and (ending or not self._waits(queue[at], queue[at + 1 :])):
@@ -232,7 +232,7 @@ class CompleteCallStage(Repairer):
         event, entries = first
         if event.frame.trailing and self._form.is_lines:
             return True
-        if self._policy.leaves_out and any(self._may_go_on(one) for one in entries):
+        if self._policy.complete_only and any(self._lacks_rest(one) for one in entries):
             return True
         for one in entries if self._waits_for_text else ():
             if one.is_text_part and self._lacks_text(one):
@@ -246,9 +246,9 @@ class CompleteCallStage(Repairer):
         takes_none = self._context.has_no_parameters
         return any(has_nothing(call.arguments.text()) and not takes_none(call.name) for call in named)
 
-    def _may_go_on(self, entry: Entry) -> bool:
+    def _lacks_rest(self, entry: Entry) -> bool:
         """Whether an entry names a streamed call whose rest has not arrived."""
-        return entry.is_partial and bool(entry.name) and not entry.call.over and self._is_open(entry)
+        return entry.is_partial and bool(entry.name) and not entry.call.ended and self._is_open(entry)
 
     def _lacks_text(self, entry: Entry) -> bool:
         """Whether an entry has a part of JSON text whose rest has not arrived."""
@@ -278,17 +278,17 @@ class CompleteCallStage(Repairer):
             message = "the line that says done carries calls, and readers may stop at that first"
             if self.report(CALLS_IN_DONE, number, message, entries[0].call):
                 frames = form.frames_apart(event, changes, writer)
-                return self._alone(frames) if self._policy.alone else frames
+                return self._one_call_each(frames) if self._policy.one_call_per_event else frames
         if self._context.judging:
             return [event.frame]
         frame = form.rewritten(event, changes, writer)
         joined = False
         for one in entries:
-            if self._policy.leaves_out or one.is_text_part:
+            if self._policy.complete_only or one.is_text_part:
                 joined = joined or self._client.is_joined(one)
         if joined and number and changes and form.is_empty(frame.json):
             return []
-        return self._alone([frame]) if self._policy.alone else [frame]
+        return self._one_call_each([frame]) if self._policy.one_call_per_event else [frame]
 
     def _changes(self, first: Waiting, rest: Sequence[Waiting]) -> dict[Path, Json]:
         """The changes in the calls of an event, after which `rest` arrived."""
@@ -297,7 +297,7 @@ class CompleteCallStage(Repairer):
         may_sign = self._form.signatures and b"ignature" in first.event.frame.raw
         for one in first.entries:
             fields = self._client.lack(one, number, rest[-1].event.frame.number if rest else number)
-            if self._policy.leaves_out and self._client.is_joined(one):
+            if self._policy.complete_only and self._client.is_joined(one):
                 fields = self._client.joined(one, fields)
                 self.reporter.shape(WHOLE_CALLS.names)
             signature = self._form.signature(first.event.frame.json, one) if may_sign else None
@@ -309,11 +309,11 @@ class CompleteCallStage(Repairer):
             elif fields is not one.fields:
                 changes |= self._form.changes(one, fields)
                 if fields and fields.get("arguments") is not one.fields.get("arguments"):
-                    changes |= self._other_keys(one, (first, *rest))
+                    changes |= self._keys_of_later_entries(one, (first, *rest))
         return changes
 
-    def _alone(self, frames: list[Frame]) -> list[Frame]:
-        """The frames, each with one call."""
+    def _one_call_each(self, frames: list[Frame]) -> list[Frame]:
+        """Split frames into one for each call."""
         out: list[Frame] = []
         for frame in frames:
             first, *rest = [frame.json] if frame.trailing else self._form.apart(frame.json)
@@ -323,8 +323,8 @@ class CompleteCallStage(Repairer):
             out += [self._context.writer.make(one, frame.number, frame.name) for one in rest]
         return out
 
-    def _other_keys(self, entry: Entry, events: Sequence[Waiting]) -> dict[Path, Json]:
-        """The other keys of a call's later entries, for its first entry."""
+    def _keys_of_later_entries(self, entry: Entry, events: Sequence[Waiting]) -> dict[Path, Json]:
+        """The unknown keys of a call's later entries, for its first entry."""
         changes: dict[Path, Json] = {}
         mine = events[0].event.frame.json
         for event, entries in events:

@@ -1,4 +1,4 @@
-"""Shapes of the events with calls: several as one, alternating calls, the finish reason with a call or by itself."""
+"""Shapes that group events: several calls in one event, interleaved calls, the finish reason with a call or apart."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ INTERLEAVED: Final = "interleaved"
 _NUMBER: Final = "sequence_number"
 
 type Regroup = Callable[[Sequence[Event], Writer], Sequence[Frame]]
-"""The frames to send for events with calls that directly follow each other."""
+"""Returns the frames to send for consecutive events with calls."""
 type Join = Callable[[Sequence[Json]], Json | None]
-"""Events as one; `None` if that would lose a key."""
+"""Joins events; `None` if that would lose a key."""
 
 
 class Regrouped(Stage):
-    """Holds events with calls that directly follow each other, and sends them in another grouping or order."""
+    """Holds consecutive events with calls, and sends them in another grouping or order."""
 
     def __init__(self, context: Context, regroup: Regroup, *, with_finish: bool = False) -> None:
         """`with_finish`: regroup only the last of these events, with the finish reason that follows it."""
@@ -87,7 +87,7 @@ def in_one_event(join: Join) -> Regroup:
 
 
 def interleaved(events: Sequence[Event], writer: Writer) -> list[Frame]:
-    """The events of several calls in turn, one of each; with the sequence numbers in their order."""
+    """The events of several calls alternating, with ascending sequence numbers."""
     by_call: dict[Json, list[Event]] = {}
     for one in events:
         fragments = one.content.fragments
@@ -109,7 +109,7 @@ INTERLEAVES: Final[StageMaker] = partial(Regrouped, regroup=interleaved)
 
 
 class Rewritten(Stage):
-    """Sends one or more events in place of an event with content, independent of those before it."""
+    """Replaces an event by one or more others, independent of earlier events."""
 
     def __init__(self, context: Context, rewrite: Callable[[Event], Sequence[Json]], *, each: bool = False) -> None:
         """`rewrite`: the payloads; the same object for an event that is forwarded unchanged. `each`: as in `Stage`."""
@@ -128,7 +128,7 @@ class Rewritten(Stage):
 
 
 class Preceded(Stage):
-    """Sends an event before the first one that needs it."""
+    """Sends a new event before the first event that needs it."""
 
     each = True
 

@@ -1,4 +1,4 @@
-"""Writes the fields that a client needs over a received event. Pure; knows JSON and no protocol."""
+"""Overlays the fields of a received event with intended values. Knows JSON and no protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOP: Final[Paths] = {}
 
 
 class Deviation(NamedTuple):
-    """A field that differs from what the client needs."""
+    """A field that differs from its intended value."""
 
     field: str
     received: Json
@@ -31,8 +31,8 @@ class Deviation(NamedTuple):
     intended: Json
 
 
-def laid_over(event: Payload, wanted: Fields, judge: Judge, paths: Paths = TOP) -> Payload:
-    """The event with every deviation repaired that `judge` accepts; the same object if nothing changes.
+def overlaid(event: Payload, wanted: Fields, judge: Judge, paths: Paths = TOP) -> Payload:
+    """The event with each deviation replaced that `judge` accepts; the same object if nothing changes.
 
     Keys that `wanted` does not name keep their values and their order.
     """
@@ -48,5 +48,5 @@ def laid_over(event: Payload, wanted: Fields, judge: Judge, paths: Paths = TOP) 
 
 
 def always(deviation: Deviation) -> bool:
-    """A judge for deviations that were named before."""
+    """A `Judge` that accepts each deviation."""
     return True

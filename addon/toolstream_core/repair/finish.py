@@ -1,4 +1,4 @@
-"""Finish reasons of one protocol, and those of other protocols that mean the same. A table; knows no protocol."""
+"""Finish reasons of one protocol, translated from those of other protocols. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SAME_AS: Final = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), "cut"),
     **dict.fromkeys(("content_filter", "safety"), "filtered"),
 }
-"""Reasons of all protocols, each with the field of `FinishWords` that means the same."""
+"""The field of `FinishWords` for each reason of any protocol."""
 
 
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -33,7 +33,7 @@ class FinishWords(NamedTuple):
     """Further reasons."""
 
     def translated(self, reason: str) -> str:
-        """The reason in the protocol's own words."""
+        """The protocol's own reason for a reason of any protocol."""
         if reason in self[:4] or reason in self.others:
             return reason
         plain = _plain(reason)
@@ -54,5 +54,5 @@ class FinishWords(NamedTuple):
 
 
 def _plain(reason: str) -> str:
-    """The same for all spellings of a reason."""
+    """A reason in snake case."""
     return _HUMP.sub("_", reason).lower().replace("-", "_")

@@ -1,4 +1,4 @@
-"""Checks ids and names of calls, for all protocols. Each protocol chooses the id that replaces one."""
+"""Checks ids and names of calls, for all protocols."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from toolstream_core.stages.context import Context
 from toolstream_core.wire import json_access
 
 USUAL_ID: Final = re.compile(r"[\w.:|/+=-]{1,64}", re.ASCII)
-"""Ids as providers make them."""
+"""Ids in the form that providers send."""
 STRICT_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Ids that the APIs of Anthropic and Bedrock accept."""
 
 
 class Judge(Protocol):
-    """Receives the defects of a call."""
+    """Reports the defects of a call."""
 
     def __call__(self, defect: Defect, message: str) -> bool:
         """Report a defect. Returns whether to repair it."""
@@ -36,7 +36,7 @@ def judge_id(identity: str, context: Context, judge: Judge, usual: re.Pattern[st
 
 
 def judge_name(name: str, offered: Mapping[str, Json], judge: Judge) -> str:
-    """Report a missing name, or one with other characters around it; the name to send."""
+    """Report a missing name, or a name with other characters around it. Returns the name to send."""
     if not name:
         judge(MISSING_NAME, "the call has no name")
         return name
@@ -44,7 +44,7 @@ def judge_name(name: str, offered: Mapping[str, Json], judge: Judge) -> str:
     return plain if plain != name and judge(DECORATED_NAME, f"the name is {name!r}, the tool is {plain}") else name
 
 
-def may_grow(name: str, offered: Mapping[str, Json]) -> bool:
+def may_begin_tool(name: str, offered: Mapping[str, Json]) -> bool:
     """Whether `name` can be the beginning of an offered tool's name, with or without `functions.`."""
     complete = [f"{before}{tool}" for tool in offered for before in ("", "functions.")]
     return name not in offered and any(one.startswith(name) and one != name for one in complete)

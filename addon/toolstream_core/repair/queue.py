@@ -1,4 +1,4 @@
-"""Waiting events, in order of arrival. Knows no protocol."""
+"""A queue of events that wait because a later event may change them. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Waits[T](Protocol):
 
 
 class Queue[T]:
-    """One event waits because it may still change, and all after it because the order stays.
+    """The first event waits because it may still change, the others because their order is kept.
 
-    A waiting event sends only its own part: later ones send the rest.
+    An event is sent with the arguments up to it; later events have the rest.
     """
 
     def __init__(self, frame_of: Callable[[T], Frame], *, most: int = MAX_EVENTS, patience: int = MAX_COMMENTS) -> None:
         self._frame_of = frame_of
         self._most, self._patience = most, patience
         self._queue: deque[T] = deque()
-        self._going: list[T] = []
-        """Events that no longer wait, until everything that is sent for them is complete."""
+        self._leaving: list[T] = []
+        """Events that no longer wait, and for which not all frames were sent."""
         self._bytes = self._comments = 0
 
     def __len__(self) -> int:
@@ -41,28 +41,28 @@ class Queue[T]:
     def clear(self) -> None:
         """Remove all waiting events."""
         self._queue.clear()
-        self._going.clear()
+        self._leaving.clear()
         self._bytes = self._comments = 0
 
     @property
     def unsent(self) -> list[Frame]:
         """Events for which nothing was sent yet: after an internal error they are forwarded unchanged."""
-        return [self._frame_of(one) for one in (*self._going, *self._queue)]
+        return [self._frame_of(event) for event in (*self._leaving, *self._queue)]
 
-    def add(self, one: T) -> None:
-        """The next event."""
-        frame = self._frame_of(one)
-        self._queue.append(one)
+    def add(self, event: T) -> None:
+        """Add an event."""
+        frame = self._frame_of(event)
+        self._queue.append(event)
         self._bytes += len(frame.raw)
         self._comments += frame.data is None
 
-    def forward(self, one: T) -> None:
-        """An event that need not wait."""
-        self._going.append(one)
+    def note_forwarded(self, event: T) -> None:
+        """Note an event that need not wait."""
+        self._leaving.append(event)
 
-    def sent(self) -> None:
-        """Record that everything was sent for the events that no longer wait."""
-        self._going.clear()
+    def note_sent(self) -> None:
+        """Note that all frames were sent for the events that no longer wait."""
+        self._leaving.clear()
 
     @property
     def too_long(self) -> bool:
@@ -70,10 +70,10 @@ class Queue[T]:
         return len(self._queue) > self._most or self._bytes > MAX_BYTES or self._comments > self._patience
 
     def ready(self, waits: Waits[T]) -> Iterator[T]:
-        """The events that no longer wait; `waits` gets the first one, and whether an event follows it."""
+        """Remove and yield the events that no longer wait."""
         while self._queue and not waits(self._queue[0], followed=len(self._queue) - self._comments > 1):
-            one = self._queue.popleft()
-            self._going.append(one)
-            self._bytes -= len(self._frame_of(one).raw)
-            self._comments -= self._frame_of(one).data is None
-            yield one
+            event = self._queue.popleft()
+            self._leaving.append(event)
+            self._bytes -= len(self._frame_of(event).raw)
+            self._comments -= self._frame_of(event).data is None
+            yield event

@@ -118,7 +118,7 @@ def _spoils(resolved: ResolvedFragment) -> bool:
     fragment, call = resolved
     text, again = fragment.arguments, fragment.phase not in {Phase.OPEN, Phase.MORE}
     said_less = again and isinstance(text, str) and call.arguments.is_complete and not is_object(unwrapped(text))
-    return said_less or call.arguments.spilled
+    return said_less or call.arguments.has_trailing_text
 
 
 def _silent(content: EventContent) -> bool:

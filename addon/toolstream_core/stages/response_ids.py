@@ -102,7 +102,7 @@ class Own(NamedTuple):
 
 
 class Ids:
-    """The generated ids of one run of the proxy that stand for ids of the provider."""
+    """The generated ids of one run of the proxy that replace ids of the provider."""
 
     def __init__(self) -> None:
         self._run = secrets.token_hex(16)
@@ -120,10 +120,10 @@ class Ids:
         self._responses += 1
         return ResponseIds(f"{self._run}|{self._responses}", self, upstream)
 
-    def remember(self, made: str, own: Own) -> None:
-        """Remember that `made` represents a call of the provider."""
-        self._own.pop(made, None)
-        self._own[made] = own
+    def remember(self, generated: str, own: Own) -> None:
+        """Map a generated id to the provider's id."""
+        self._own.pop(generated, None)
+        self._own[generated] = own
         if len(self._own) > MAX_IDS:
             del self._own[next(iter(self._own))]
 
@@ -132,9 +132,9 @@ class Ids:
         for identity in identities:
             self._own.pop(identity, None)
 
-    def own(self, made: str, upstream: str) -> Own | None:
+    def own(self, generated: str, upstream: str) -> Own | None:
         """The id that `upstream`, or an endpoint below it, has for the call, if it is remembered."""
-        own = self._own.get(made)
+        own = self._own.get(generated)
         theirs = own is not None and (upstream == own.upstream or upstream.startswith(f"{own.upstream}/"))
         return own if theirs else None
 
@@ -143,36 +143,36 @@ class ResponseIds:
     """Generates the ids of one response; the same seed gives the same ids in the same order."""
 
     def __init__(self, seed: str = "", ids: Ids | None = None, upstream: str = "") -> None:
-        """`ids` remembers what the generated ids stand for."""
+        """`ids`: remembers the provider's id of each generated id."""
         self._seed = seed
         self._ids = ids
         self._upstream = upstream
-        self._made: dict[str, Own | None] = {}
+        self._generated: dict[str, Own | None] = {}
 
     def make(self, prefix: str, length: int = 0) -> str:
         """A new id of at least `length` characters."""
-        text = f"{self._seed}|{len(self._made)}"
-        made = (prefix + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:DIGITS]).ljust(length, "_")
-        self._made[made] = None
-        return made
+        text = f"{self._seed}|{len(self._generated)}"
+        identity = (prefix + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:DIGITS]).ljust(length, "_")
+        self._generated[identity] = None
+        return identity
 
-    def made(self, identity: str) -> bool:
-        """Whether it is one of them."""
-        return identity in self._made
+    def is_generated(self, identity: str) -> bool:
+        """Whether an id was generated here."""
+        return identity in self._generated
 
     def note_given(self, identities: Iterable[str]) -> None:
         """Note the ids that the provider sent in this response."""
         if self._ids is not None:
             self._ids.forget(identities)
 
-    def stands_for(self, made: str, identity: str, name: str) -> None:
-        """Note the provider's id of a call named `name`, unless it is empty or was generated."""
+    def map_to(self, generated: str, identity: str, name: str) -> None:
+        """Map a generated id to the provider's id of a call named `name`, unless that is empty or was generated."""
         if not nonblank(identity):
             return
-        own = self._made.get(identity, Own(identity, name, self._upstream))
-        self._made[made] = own
+        own = self._generated.get(identity, Own(identity, name, self._upstream))
+        self._generated[generated] = own
         if own is not None and self._ids is not None:
-            self._ids.remember(made, own)
+            self._ids.remember(generated, own)
 
     def sent_as_custom(self, custom: Custom, arguments: str) -> None:
         """Note a function call with these arguments that the client has as a custom tool's call."""

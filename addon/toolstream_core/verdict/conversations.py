@@ -469,10 +469,10 @@ class Conversations[A: SentResponse]:
         """
         by_id = request.ids or request.conversation.previous
         slots = [slot for slot in self._slots.values() if by_id or slot.state is not State.PASSED]
-        over = [(slot, slot.sent) for slot in slots if slot.sent is not None]
-        fits = [(found, one) for one in over if (found := fit(*one, request)) is not None]
+        ended = [(slot, slot.sent) for slot in slots if slot.sent is not None]
+        fits = [(found, one) for one in ended if (found := fit(*one, request)) is not None]
         if not fits:
-            return next((one for one in reversed(over) if ends_with_calls(*one, request)), None)
+            return next((one for one in reversed(ended) if ends_with_calls(*one, request)), None)
         best = max(found for found, _ in fits)
         if any(found == best and slot.history == request.history for found, (slot, _) in fits):
             oldest = [found for found, _ in fits].index(best)

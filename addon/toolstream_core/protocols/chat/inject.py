@@ -124,8 +124,8 @@ class ChatCodec(EventCodec):
     def new(self, part: Part, what: What) -> Part:
         if what in _NEW:
             index = self.get(part, "index")
-            made = Part(what, "", _NEW[what], part.call, part.choice)
-            return self.put(made, "index", index)
+            replaced = Part(what, "", _NEW[what], part.call, part.choice)
+            return self.put(replaced, "index", index)
         body = chunk(self._last, part.choice, {}, "stop" if what is What.FINISH else None)
         if what is What.TAIL:
             body |= {"choices": [], "usage": _USAGE}
@@ -140,10 +140,10 @@ class ChatCodec(EventCodec):
         ]
 
     @override
-    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
+    def frames(self, event: Event, replaced: Sequence[Replaced], writer: Writer, *, ends_stream: bool) -> list[Frame]:
         # An event has one entry of each call: earlier entries of the same call get separate events.
-        (around, entry_parts), number = made[-1], event.frame.number
-        parts = [one for _, new in made[:-1] for one in new]
+        (around, entry_parts), number = replaced[-1], event.frame.number
+        parts = [one for _, new in replaced[:-1] for one in new]
         entries = [one for one in parts if one.call is not None]
         at = next((place for place, one in enumerate(entry_parts) if one.kind), None)
         stay = _last_of_each(entries) if at is not None else []
@@ -152,7 +152,7 @@ class ChatCodec(EventCodec):
         frames = [writer.make(body, number) for body in (*apart, *others)]
         if at is None:
             return frames
-        changed = [(one.choice, one.body) for one in stay] if _changed(made[:-1]) else None
+        changed = [(one.choice, one.body) for one in stay] if _changed(replaced[:-1]) else None
         frames += self._own(event, around, entry_parts[at], changed, writer)
         return [*frames, *(writer.make(one.body, number) for one in entry_parts[at + 1 :])]
 
@@ -180,8 +180,8 @@ def _belong_together(part: Part, other: Part) -> bool:
     return part.call is other.call or not (both_kinds or part.body.get("index") != other.body.get("index"))
 
 
-def _changed(made: Sequence[Replaced]) -> bool:
-    return any(len(new) != 1 or new[0] is not part for part, new in made)
+def _changed(replaced: Sequence[Replaced]) -> bool:
+    return any(len(new) != 1 or new[0] is not part for part, new in replaced)
 
 
 def _path(name: str) -> tuple[str, ...]:

@@ -148,7 +148,7 @@ class ChatCalls(Calls):
             state.turn_to(call)
         call.runs.add(event)
         if isinstance(fragment.arguments, str):
-            if call.over and fragment.arguments:
+            if call.ended and fragment.arguments:
                 self._reopen(call)
             call.arguments.add(fragment.arguments)
         return call
@@ -187,13 +187,13 @@ class ChatCalls(Calls):
     @override
     def _end(self, choice: int) -> None:
         # If one call is incomplete, the finish reason may be early: calls without arguments are not complete.
-        if not _has_incomplete(self._not_over.get(choice, {}).values()):
+        if not _has_incomplete(self._not_ended.get(choice, {}).values()):
             super()._end(choice)
 
     @override
     def _id_counts(self, opened: OpenCall) -> bool:
         """An id alone is not a call after the end of the response (OpenBitFun#398)."""
-        return bool(opened.id) and not opened.over
+        return bool(opened.id) and not opened.ended
 
     def _begin(self, state: ChoiceCalls, fragment: Fragment) -> OpenCall:
         before = state.all[-1] if state.all else None

@@ -17,7 +17,7 @@ class CohereCalls(SequentialCalls):
 
     @override
     def _cut_short(self, call: OpenCall) -> None:
-        call.cut, call.over = not call.arguments.empty, call.arguments.empty
+        call.cut, call.ended = not call.arguments.empty, call.arguments.empty
 
     @override
     def _started(self, fragment: Fragment) -> OpenCall:

@@ -37,7 +37,7 @@ class GeminiCalls(Calls):
 
     @override
     def _is_incomplete(self, call: OpenCall) -> bool:
-        return not call.over or super()._is_incomplete(call)
+        return not call.ended or super()._is_incomplete(call)
 
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         last = self._last.get(fragment.choice)
@@ -67,14 +67,14 @@ class GeminiCalls(Calls):
         else:
             fragment = fragment._replace(arguments=None)
         super()._fill(call, fragment)
-        call.closed = call.over = fragment.phase is Phase.CLOSE
-        if call.over and id(call) in self._partial and not call.arguments.truncated:
+        call.closed = call.ended = fragment.phase is Phase.CLOSE
+        if call.ended and id(call) in self._partial and not call.arguments.truncated:
             call.arguments = call.arguments.renewed()
             call.arguments.add(numbers.dumps(self._partial[id(call)]))
 
     def _patch(self, call: OpenCall, patches: str) -> None:
         tree = self._partial.setdefault(id(call), {})
-        if call.arguments.room.take(len(patches)):
+        if call.arguments.budget.take(len(patches)):
             patched(tree, numbers.loads(patches))
         else:
             call.arguments.truncated = True
@@ -83,7 +83,7 @@ class GeminiCalls(Calls):
         call = super()._resolve(opened)
         if id(opened) in self._partial:
             call.arguments, call.complete = numbers.dumps(self._partial[id(opened)]), not call.truncated
-        call.complete = call.complete and opened.over
+        call.complete = call.complete and opened.ended
         return call
 
 

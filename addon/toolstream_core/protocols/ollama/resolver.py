@@ -27,7 +27,7 @@ class OllamaCalls(CompleteCalls):
     def _place(self, fragment: Fragment, event: int) -> OpenCall:
         del event
         last, is_text = self._text_call, fragment.arguments == "" or not fragment.well_formed
-        if is_text and last is not None and last.arguments.complete_again is None and _continues(last, fragment):
+        if is_text and last is not None and last.arguments.last_complete is None and _continues(last, fragment):
             return last
         call = self._open(fragment)
         self._text_call = call if is_text else None

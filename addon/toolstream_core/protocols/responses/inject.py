@@ -106,8 +106,8 @@ class ResponsesCodec(EventCodec):
     @override
     def new(self, part: Part, what: What) -> Part:
         number = part.body.get("sequence_number", ABSENT)
-        made = Part(what, "", NEW[what], part.call)
-        return made if number is ABSENT else self.put(made, "sequence_number", number)
+        replaced = Part(what, "", NEW[what], part.call)
+        return replaced if number is ABSENT else self.put(replaced, "sequence_number", number)
 
     @override
     def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
@@ -116,11 +116,11 @@ class ResponsesCodec(EventCodec):
         return [Part(What.OTHER, "", {key: one[key] for key in one if key != "logprobs"} | number) for one in events]
 
     @override
-    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
-        items = {id(part.body): one.body for part, new in made[:-1] for one in new}
+    def frames(self, event: Event, replaced: Sequence[Replaced], writer: Writer, *, ends_stream: bool) -> list[Frame]:
+        items = {id(part.body): one.body for part, new in replaced[:-1] for one in new}
         received: Json = event.frame.json
         number = json_access.integer(json_access.get(received, "sequence_number"))
-        parts = made[-1][1]
+        parts = replaced[-1][1]
         bodies = [_with_event_id(_with_items(one, items), one.what, received, at) for at, one in enumerate(parts)]
         out: list[Frame] = []
         for at, body in enumerate(bodies):

@@ -10,7 +10,7 @@ from typing import Final, override
 
 from toolstream_core.calls import Parameters
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import is_object, meaning, same_arguments, unwrapped
+from toolstream_core.calls.json_text import canonical, is_object, same_arguments, unwrapped
 from toolstream_core.calls.open_call import OpenCall, nonblank
 from toolstream_core.calls.resolver import Calls
 from toolstream_core.calls.scanner import WHITE
@@ -76,15 +76,15 @@ def corrects(call: OpenCall, fragment: Fragment) -> bool:
 def has_same_arguments(call: OpenCall, fragment: Fragment) -> bool:
     """Whether a fragment's complete arguments equal those of a call as JSON."""
     text = fragment.arguments
-    return isinstance(text, str) and call.arguments.meaning == _meaning(text)
+    return isinstance(text, str) and call.arguments.canonical == _canonical(text)
 
 
 @lru_cache(maxsize=1)
-def _meaning(arguments: str) -> str:
+def _canonical(arguments: str) -> str:
     """The value of complete arguments; cached, because one text is compared with those of several calls."""
     text = ArgumentText()
     text.add(arguments)
-    return text.meaning if arguments.lstrip(WHITE).startswith('"') else meaning(arguments)
+    return text.canonical if arguments.lstrip(WHITE).startswith('"') else canonical(arguments)
 
 
 def may_repeat(call: OpenCall, fragment: Fragment) -> bool:
@@ -103,7 +103,7 @@ def is_another(owner: OpenCall, fragment: Fragment) -> bool:
             return owner.closed
         if owner.arguments.empty:
             return not owner.closed
-        return owner.arguments.is_complete and owner.arguments.meaning != "{}"  # which may be a placeholder
+        return owner.arguments.is_complete and owner.arguments.canonical != "{}"  # which may be a placeholder
     return fragment.phase is Phase.CLOSE and _begins_other_object(owner, fragment)
 
 
@@ -283,17 +283,17 @@ class ResponsesCalls(Calls):
 
         Deltas after an event with the complete arguments add nothing.
         """
-        if fragment.phase is Phase.OPEN and call.over:
+        if fragment.phase is Phase.OPEN and call.ended:
             self._reopen(call)
         if call.name and fragment.name and not nonblank(fragment.name).startswith(call.name):
             fragment = fragment._replace(name=ABSENT)
-        if call.start_input is not None and fragment.phase is Phase.MORE and fragment.arguments and not call.over:
+        if call.start_input is not None and fragment.phase is Phase.MORE and fragment.arguments and not call.ended:
             if not continues_start(call.start_input, fragment.arguments):
                 call.arguments = call.arguments.renewed()
             call.start_input = None
         elif fragment.phase is Phase.OPEN and (opens_again(call, fragment) or opens_late(call, fragment)):
             fragment = fragment._replace(arguments=ABSENT)
-        known_already = closes_fragment(call, fragment) if fragment.phase is Phase.CLOSE else call.over
+        known_already = closes_fragment(call, fragment) if fragment.phase is Phase.CLOSE else call.ended
         if known_already and fragment.phase in {Phase.MORE, Phase.CLOSE}:
             fragment = fragment._replace(arguments=ABSENT)
         elif fragment.phase in {Phase.ARGUMENTS, Phase.CLOSE} and corrects(call, fragment):
@@ -310,11 +310,11 @@ class ResponsesCalls(Calls):
             super()._reopen(call)
 
     def _note_end(self, call: OpenCall, fragment: Fragment) -> None:
-        """The call is over with an event that closes its item, unless the item's `status` is `incomplete`."""
+        """End the call at the event that closes its item, unless the item's `status` is `incomplete`."""
         if fragment.cut:
-            call.cut, call.over = True, False
+            call.cut, call.ended = True, False
         elif fragment.phase is not Phase.WHOLE:
-            call.over = not call.cut
+            call.ended = not call.cut
 
     def _find(self, fragment: Fragment, event: int) -> OpenCall | None:
         key = "" if fragment.id is ABSENT else nonblank(fragment.id)
@@ -339,7 +339,7 @@ class ResponsesCalls(Calls):
     def _with_id_at(self, index: Seen[int], item_id: Seen[str], call: OpenCall) -> OpenCall:
         """The open call at an index that shares its item's id with this one, or had deltas under it, or this one.
 
-        If this one is over, its id is a former one, and the open call counts.
+        If this one has ended, its id is a former one, and the open call counts.
         """
         under, rotated = self._rotated.get(index, (ABSENT, None))
         if rotated is not None and under == item_id and not (rotated.closed or rotated.arguments.is_complete):
@@ -347,7 +347,7 @@ class ResponsesCalls(Calls):
         if not isinstance(index, int) or index == call.index:
             return call
         here = self._open_calls.newest_at(index, call.kind)
-        return here if here is not None and (call.over or here.item_id == call.item_id) else call
+        return here if here is not None and (call.ended or here.item_id == call.item_id) else call
 
     def _of_id(
         self, sharing: list[OpenCall], by_item: OpenCall | None, fragment: Fragment, event: int

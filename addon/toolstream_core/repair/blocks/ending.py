@@ -1,4 +1,4 @@
-"""The end of a message: finish reasons and missing events."""
+"""Ends messages: sends finish reasons and missing events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from toolstream_core.wire import json_access
 
 
 class MessageEnd:
-    """The end of a message, for one stream."""
+    """Ends the messages of one stream."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents, order: BlockOrder) -> None:
         self._stream, self._client, self._order = stream, client, order
@@ -38,22 +38,22 @@ class MessageEnd:
         reason = protocol.get(parsed, REASON)
         reason = reason if isinstance(reason, str) else ""
         if message.finish is not None and protocol.repeated_finish is not None:
-            gone = self._stream.report(protocol.repeated_finish, "the message ends twice")
-            if not (gone and message.finished_with == len(message.calls)):
-                self._stream.pass_on(event.frame, parsed)
+            repair = self._stream.report(protocol.repeated_finish, "the message ends twice")
+            if not (repair and message.finished_with == len(message.calls)):
+                self._stream.send(event.frame, parsed)
             return
         message.cut = message.cut or is_cut(reason)
         if reason or protocol.repeated_finish is not None:
-            self.message.over = True
+            self.message.sends_stops = True
             message.finish = message.finish or reason
-            self._order.settle()
-            self._close_all(over=bool(reason) or protocol.repeated_finish is not None)
-            self._end_calls(over=bool(reason) and not message.cut)
+            self._order.send_all()
+            self._close_all(ended=bool(reason) or protocol.repeated_finish is not None)
+            self._end_calls(normally=bool(reason) and not message.cut)
             message.finished_with = len(message.calls)
-        self._stream.pass_on(event.frame, parsed, self._reason(reason) | self.usage(parsed))
+        self._stream.send(event.frame, parsed, self._reason(reason) | self.usage(parsed))
 
     def _reason(self, reason: str) -> dict[str, Json]:
-        """The finish reason that the client needs."""
+        """The finish reason to send, if it differs."""
         protocol, runs = self.protocol, self._runnable
         words = protocol.words
         intended = words.translated(reason)
@@ -72,7 +72,7 @@ class MessageEnd:
         return {}
 
     def usage(self, parsed: BlockEvent) -> dict[str, Json]:
-        """The usage, if it is missing and clients need it."""
+        """The usage to send, if it is missing and clients read it."""
         if (
             not self.protocol.has(parsed, USAGE)
             or isinstance(self.protocol.get(parsed, USAGE), dict)
@@ -87,34 +87,36 @@ class MessageEnd:
     def end(self, event: Event, parsed: BlockEvent) -> None:
         message = self.message
         if message.done and parsed.what is What.END:
-            gone = self._stream.report(REPEATED_STOP, "the message stops twice")
-            if not (gone and message.finished_with == len(message.calls) and parsed.body.keys() <= self.protocol.bare):
-                self._stream.pass_on(event.frame, parsed)
+            repair = self._stream.report(REPEATED_STOP, "the message stops twice")
+            if not (
+                repair and message.finished_with == len(message.calls) and parsed.body.keys() <= self.protocol.bare
+            ):
+                self._stream.send(event.frame, parsed)
             return
-        self.message.over = True
-        self._order.settle()
-        self._close_all(over=True)
-        self._end_calls(over=not message.cut)
+        self.message.sends_stops = True
+        self._order.send_all()
+        self._close_all(ended=True)
+        self._end_calls(normally=not message.cut)
         if message.finish is None:
             self._put_finish(f"{parsed.kind} comes without a finish reason")
         message.done = message.done or parsed.what is What.END
         message.finished_with = len(message.calls)
-        self._stream.pass_on(event.frame, parsed, self.usage(parsed))
+        self._stream.send(event.frame, parsed, self.usage(parsed))
 
     def _put_finish(self, why: str) -> bool:
         """Send a missing finish if all calls are complete. Returns whether it was sent."""
         message, protocol = self.message, self.protocol
         if message.failed or message.truncated or not self._runnable:
             return False
-        self._close_all(over=True)
+        self._close_all(ended=True)
         if not self._stream.report(MISSING_FINISH, why):
             return False
-        self._end_calls(over=True)
+        self._end_calls(normally=True)
         message.finish = protocol.words.called
         fields: dict[str, Json] = {REASON: protocol.words.called}
         if isinstance(message.head, dict) and (path := protocol.paths.get(What.HEAD, TOP).get(ID)):
             fields[ID] = json_access.get(message.head, *path)
-        self._stream.make(What.FINISH, protocol.filled(What.FINISH, **fields))
+        self._stream.send_new(What.FINISH, protocol.filled(What.FINISH, **fields))
         return True
 
     def put_end(self) -> None:
@@ -136,66 +138,64 @@ class MessageEnd:
         ):
             return
         else:
-            self._close_all(over=True)
-            self._end_calls(over=True)
+            self._close_all(ended=True)
+            self._end_calls(normally=True)
         if What.END in protocol.new:
-            self._stream.make(What.END, protocol.new[What.END])
+            self._stream.send_new(What.END, protocol.new[What.END])
 
-    def _close_all(self, *, over: bool) -> None:
-        """Stop the complete calls at the end of the message. `over`: an event ended it, even without a reason."""
+    def _close_all(self, *, ended: bool) -> None:
+        """Stop the complete calls at the end of the message. `ended`: an event ended it, even without a reason."""
         for block in self.message.blocks:
             if block.state is not BlockState.OPEN or block.call is None or block.waiting:
                 continue
-            if self._client.is_complete(block, block.call, over=over) and not self.message.failed:
+            if self._client.is_complete(block, block.call, ended=ended) and not self.message.failed:
                 if self._stream.report(UNCLOSED_CALL, "no event stopped the call", block.call):
                     self._client.close(block)
             else:
-                self._client.put_delta(block, block.call, over=True)
+                self._client.put_delta(block, block.call, final=True)
 
-    def _end_calls(self, *, over: bool) -> None:
-        """Send what still waits for the end of a call; `over`: the message ended by itself."""
-        self._stream.end_turn(over=over)
-        self._client.pass_foreign(None)
+    def _end_calls(self, *, normally: bool) -> None:
+        """Send the events that wait for the end of a call; `normally`: the message was not truncated."""
+        self._stream.end_turn(normally=normally)
+        self._client.send_foreign(None)
 
     @property
     def _runnable(self) -> bool:
-        """Whether there are calls, and the client can run each of them."""
+        """Whether there are calls, and the client has all of each."""
         message = self.message
         calls = message.calls
         open_blocks = [block for block in message.blocks if block.state is BlockState.OPEN]
         server_calls = [(block, block.server_call) for block in open_blocks if block.server_call is not None]
-        over = all(self._client.has_all_arguments(block, call) for block, call in server_calls)
-        return bool(calls) and over and not message.lost and all(self._can_run(block) for block in calls)
+        complete = all(self._client.has_all_arguments(block, call) for block, call in server_calls)
+        return bool(calls) and complete and not message.has_unassigned and all(self._can_run(block) for block in calls)
 
     def _can_run(self, block: Block) -> bool:
         call = block.call
-        if call is None or not call.name or block.text.diverged or self._stream.shaping.leaves_out(call):
+        if call is None or not call.name or block.text.diverged or self._stream.shaping.is_left_out(call):
             return False
-        if not self._client.is_complete(block, call, over=True):
+        if not self._client.is_complete(block, call, ended=True):
             return False
-        return call.arguments.empty or is_object(block.intended(call, over=True).text)
+        return call.arguments.empty or is_object(block.intended(call, final=True).text)
 
     def withhold_stops(self) -> None:
         """Withhold the stop of an incomplete call: the body ended before the message."""
         incomplete = {id(call) for call in self.context.incomplete_calls()} if self._stream.on(CUT_OFF_CALL) else set()
         for block in self.message.blocks:
             if id(block.call) in incomplete and block.waiting and block.waiting[-1].parsed.what is What.STOP:
-                self._stream.because(CUT_OFF_CALL)
+                self._stream.attribute_to(CUT_OFF_CALL)
                 block.waiting.pop()
                 self.message.waiting -= 1
 
-    def flush(self, *, over: bool = False) -> None:
-        """Send what waits at the end of the body; `over`: the message ended by itself."""
+    def flush(self, *, normally: bool = False) -> None:
+        """Send all waiting events at the end of the body; `normally`: the message was not truncated."""
         for block in self.message.blocks:
             if block.call is not None and block.state is BlockState.OPEN and not self.message.done:
-                self._client.put_delta(block, block.call, over=True)
+                self._client.put_delta(block, block.call, final=True)
             for one in block.waiting:
                 if one.parsed.what is What.OTHER:
-                    self._order.put_aside(one.event, one.parsed)
+                    self._order.send_other(one.event, one.parsed)
                 else:
-                    self._stream.pass_on(
-                        one.event.frame, one.parsed, self._client.continued(block, one), first=one.first
-                    )
+                    self._stream.send(one.event.frame, one.parsed, self._client.continued(block, one), first=one.first)
             self.message.waiting -= len(block.waiting)
             block.waiting.clear()
-        self._end_calls(over=over)
+        self._end_calls(normally=normally)

@@ -1,11 +1,11 @@
-"""Starts, deltas and stops as the client needs them: what it lacks of a block."""
+"""Sends the starts, deltas and stops of blocks, with the parts that the client lacks."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from toolstream_core.calls import OpenCall, nonblank
-from toolstream_core.calls.json_text import has_nothing, lost_beginning, meaning
+from toolstream_core.calls.json_text import canonical, has_nothing, lost_beginning
 from toolstream_core.calls.repetition import Compared, SameId, beginning
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
@@ -44,7 +44,7 @@ from toolstream_core.wire.json_paths import unknown_only
 
 
 class BlockEvents:
-    """Deltas and stops as the client needs them, for one stream."""
+    """Sends deltas and stops, for one stream."""
 
     def __init__(self, stream: BlockStream) -> None:
         self._stream = stream
@@ -54,7 +54,7 @@ class BlockEvents:
         call, parsed, received = block.call, waiting.parsed, self.protocol.get(waiting.parsed, ARGUMENTS)
         wanted = self.continued(block, waiting)
         if call is None or received is ABSENT:
-            self._of_another_kind(block, waiting, wanted)
+            self._without_arguments(block, waiting, wanted)
             return
         if block.state in {BlockState.ENDED, BlockState.STOPPED} and self._late(block, call, waiting):
             return
@@ -63,7 +63,7 @@ class BlockEvents:
         value = isinstance(received, int | float) and block.text.size > 0
         if inside or not (value or isinstance(received, str | dict | None)):
             self._stream.report(OBJECT_ARGUMENTS, OBJECT_ARGUMENTS.meaning, call)
-            self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
+            self._stream.send(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
             return
         if block.kind is ... and received not in (None, ""):
             block.kind = self.protocol.get(parsed, DELTA_TYPE)
@@ -80,23 +80,23 @@ class BlockEvents:
                 wanted[ARGUMENTS], block.text.diverged = more, True
             else:
                 more, block.text.diverged = received if isinstance(received, str) else "", True
-        block.text.add(more if isinstance(more, str) else "", block.meaning.source)
-        if not (free or block.unfit) and (found := block.contradiction(call)) is not None:
+        block.text.add(more if isinstance(more, str) else "", block.reader.source)
+        if not (free or block.contradiction_reported) and (found := block.contradiction(call)) is not None:
             self._stream.report(found, found.meaning, call)
-            block.unfit = True
-        self._stream.pass_on(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
+            block.contradiction_reported = True
+        self._stream.send(waiting.event.frame, parsed, wanted, first=waiting.first, call=call)
 
     def _more(self, block: Block, call: OpenCall, waiting: Waiting, received: Json) -> Json:
-        """The arguments that the client lacks at this event; `received` if the client has other ones."""
-        had, arguments, meaning = block.text, call.arguments, block.meaning
+        """The arguments to send at this event: those that the client lacks, or `received` if it has other ones."""
+        had, arguments, reader = block.text, call.arguments, block.reader
         is_last = waiting.size == arguments.size
-        if had.diverged or (is_last and isinstance(received, str) and received and is_in_step(meaning, had, received)):
+        if had.diverged or (is_last and isinstance(received, str) and received and is_in_step(reader, had, received)):
             return received
         begun = had.text
         goal = block.intended(call, fix_escapes=self._stream.fixes_escapes).text
         if not is_last:  # waiting events have the rest
-            known = arguments.text().startswith(goal[max(0, -meaning.begin) :], max(0, meaning.begin))
-            goal = goal[: max(0, waiting.size - meaning.begin)] if known else begun
+            known = arguments.text().startswith(goal[max(0, -reader.begin) :], max(0, reader.begin))
+            goal = goal[: max(0, waiting.size - reader.begin)] if known else begun
         if goal.startswith(begun):
             return goal[len(begun) :]
         if begun.startswith(goal) and (goal or not begun or not is_last):
@@ -105,23 +105,23 @@ class BlockEvents:
         return received
 
     def _late(self, block: Block, call: OpenCall, waiting: Waiting) -> bool:
-        """A delta after the stop is forwarded unchanged, unless the stop was added and the delta adds nothing."""
+        """Whether a delta after the stop is dropped because the client has its arguments."""
         has_arguments = self.arguments_of(waiting)
-        repeats = block.intended(call, over=True).text == block.text.text
+        repeats = block.intended(call, final=True).text == block.text.text
         if repeats and block.state is BlockState.ENDED:
             return True
         if repeats and has_arguments:
-            gone = self._stream.report(REPLAYED_ARGUMENTS, "the complete arguments came again", call)
-            if gone and not unknown_only(waiting.parsed.body, self.protocol.delta_keys):
+            repair = self._stream.report(REPLAYED_ARGUMENTS, "the complete arguments came again", call)
+            if repair and not unknown_only(waiting.parsed.body, self.protocol.delta_keys):
                 return True
         elif block.state is BlockState.STOPPED:
             self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", call)
         if has_arguments:
-            block.text.diverged = self.message.lost = True
+            block.text.diverged = self.message.has_unassigned = True
         return False
 
-    def _of_another_kind(self, block: Block, waiting: Waiting, wanted: dict[str, Json]) -> None:
-        """A delta without arguments: text inside a call is sent after the call."""
+    def _without_arguments(self, block: Block, waiting: Waiting, wanted: dict[str, Json]) -> None:
+        """Handle a delta without arguments: text inside a call is sent after the call."""
         text = self.text_of(waiting)
         if block.call is not None and text is not None:
             why = "text comes in a block that is a call"
@@ -133,22 +133,22 @@ class BlockEvents:
         elif block.finished:
             self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", block.server_call)
         elif (kind := self.protocol.get(waiting.parsed, DELTA_TYPE)) in self.protocol.other_deltas.get(block.type, ()):
-            gone = self._stream.report(FOREIGN_DELTA, f"a {kind} comes in a {block.type} block")
-            if gone and self.protocol.get(waiting.parsed, ARGUMENTS) == "":
+            repair = self._stream.report(FOREIGN_DELTA, f"a {kind} comes in a {block.type} block")
+            if repair and self.protocol.get(waiting.parsed, ARGUMENTS) == "":
                 return
         if text is not None:
-            self.pass_foreign(block)
-        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
+            self.send_foreign(block)
+        self._stream.send(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
 
-    def of_no_block(self, waiting: Waiting) -> None:
-        """An event of a block that was never started: it gets an index that no block has."""
+    def without_block(self, waiting: Waiting) -> None:
+        """Send an event whose block was never started, or has stopped; a delta of a call gets an unused index."""
         message, parsed = self.message, waiting.parsed
         index = number_of(self.protocol.get(parsed, INDEX))
         if parsed.what is What.DELTA and waiting.call is None:
-            self.pass_foreign(None)
+            self.send_foreign(None)
             if index in message.places:
                 self._stream.report(UNKNOWN_BLOCK, f"no block {index} was started")
-            self._stream.pass_on(waiting.event.frame, parsed)
+            self._stream.send(waiting.event.frame, parsed)
             return
         known = message.by_index.get(index)
         why = (
@@ -162,24 +162,24 @@ class BlockEvents:
         repair = self._stream.report(defect, why, waiting.call)
         if parsed.what is What.STOP:
             if not (repair and message.blocks and parsed.body.keys() <= self.protocol.bare):
-                self._stream.pass_on(waiting.event.frame, parsed)
+                self._stream.send(waiting.event.frame, parsed)
             return
-        message.lost = True
+        message.has_unassigned = True
         apart = repair and (index is None or index < self.protocol.unused_index)
-        self._stream.pass_on(
+        self._stream.send(
             waiting.event.frame, parsed, {INDEX: self.protocol.unused_index + abs(index or 0)} if apart else {}
         )
 
     def continued(self, block: Block, waiting: Waiting) -> dict[str, Json]:
-        """The index, id and name that an event after the start needs."""
+        """The index, id and name to send in a delta or stop."""
         protocol, parsed, call = self.protocol, waiting.parsed, block.call
         received, wanted = protocol.get(parsed, INDEX), {}
         if received == block.index and type(received) is type(block.index):
             if block.moved:
                 wanted[INDEX] = block.place
-        elif received in block.also:
+        elif received in block.other_indexes:
             if self._stream.on(REPEATED_START):
-                self._stream.because(REPEATED_START)
+                self._stream.attribute_to(REPEATED_START)
                 wanted[INDEX] = block.place
         else:
             defect, why = self._index_defect(received)
@@ -194,7 +194,7 @@ class BlockEvents:
         return wanted
 
     def _is_known(self, block: Block, call: OpenCall, name: str, given: str) -> bool:
-        """Whether an id or name after the start is removed."""
+        """Whether an id or name after the start is removed; reports it."""
         if name in block.lacks:
             return block.lacks.pop(name)
         defect, why = REPEATED_NAME, "the name comes again"
@@ -217,11 +217,11 @@ class BlockEvents:
     def stop(self, block: Block, waiting: Waiting) -> None:
         call, wanted = block.call, self.continued(block, waiting)
         if block.finished:
-            made = block.state is BlockState.ENDED
+            added = block.state is BlockState.ENDED
             block.state = BlockState.STOPPED
-            gone = made or self._stream.report(REPEATED_STOP, "the block stops twice", call)
-            if not (gone and waiting.parsed.body.keys() <= self.protocol.bare):
-                self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
+            repair = added or self._stream.report(REPEATED_STOP, "the block stops twice", call)
+            if not (repair and waiting.parsed.body.keys() <= self.protocol.bare):
+                self._stream.send(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
             return
         if call is not None:
             wanted |= self._arguments_of_stop(block, call, waiting)
@@ -230,11 +230,11 @@ class BlockEvents:
                 wanted["whole"] = self.protocol.rest_of_call(waiting.parsed)
             self._complete(block, call, upto=waiting.size)
         block.state = BlockState.STOPPED
-        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
+        self._stream.send(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
         self._foreign_text(block)
 
     def _arguments_of_stop(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
-        """A stop has no arguments; those that arrived only there are sent as a delta."""
+        """The fields to send in a stop with arguments: without them, because a delta has them."""
         received = self.protocol.get(waiting.parsed, ARGUMENTS)
         if not (self.protocol.has(waiting.parsed, ARGUMENTS) and text_of(received).strip()):
             return {}
@@ -245,10 +245,10 @@ class BlockEvents:
         return {}
 
     def _complete(self, block: Block, call: OpenCall, *, upto: int | None = None) -> None:
-        """Send what the client lacks of a call that is over; `upto`: the characters received before its stop."""
-        self.put_delta(block, call, upto=upto, over=True)
+        """Send the missing arguments of an ended call; `upto`: the number of characters received before its stop."""
+        self.put_delta(block, call, upto=upto, final=True)
         nothing = call.arguments.empty and call.start_input is None
-        arguments = block.meaning.without_placeholder
+        arguments = block.reader.without_placeholder
         if arguments.ended and not (arguments.is_complete or arguments.scanner.is_complete):
             begin = lost_beginning(arguments.text())
             lack = f": {begin} is missing at their beginning" if begin else ""
@@ -258,60 +258,60 @@ class BlockEvents:
             self._stream.report(LOST_ARGUMENTS, why, call)
 
     def close(self, block: Block) -> None:
-        """Stop a block whose stop has not arrived."""
+        """Send a stop for a block whose stop has not arrived."""
         if block.call is not None:
             self._complete(block, block.call)
         block.state = BlockState.ENDED
-        self._stream.make(What.STOP, self.protocol.filled(What.STOP, **{INDEX: block.place}), block.call)
+        self._stream.send_new(What.STOP, self.protocol.filled(What.STOP, **{INDEX: block.place}), block.call)
         self._foreign_text(block)
 
-    def put_delta(self, block: Block, call: OpenCall, *, upto: int | None = None, over: bool = False) -> None:
+    def put_delta(self, block: Block, call: OpenCall, *, upto: int | None = None, final: bool = False) -> None:
         """Send a delta with the arguments that the client lacks."""
         had = block.text
         if had.diverged:
             return
         begun = had.text
-        goal = block.intended(call, over=over, fix_escapes=self._stream.fixes_escapes).text
+        goal = block.intended(call, final=final, fix_escapes=self._stream.fixes_escapes).text
         if upto is not None and upto < call.arguments.size:
-            goal = call.arguments.text()[block.meaning.begin : upto]
+            goal = call.arguments.text()[block.reader.begin : upto]
         if not goal.startswith(begun) or goal == begun:
             return
         more = goal[len(begun) :]
-        had.add(more, block.meaning.source)
+        had.add(more, block.reader.source)
         fields: dict[str, Json] = {INDEX: block.place, ARGUMENTS: more}
         if DELTA_TYPE in self.protocol.paths[What.DELTA] and block.kind is not ...:
             fields[DELTA_TYPE] = block.kind
-        self._stream.make(What.DELTA, self.protocol.filled(What.DELTA, **fields), call)
+        self._stream.send_new(What.DELTA, self.protocol.filled(What.DELTA, **fields), call)
 
-    def pass_foreign(self, block: Block | None) -> None:
-        """Send text that arrived inside other calls, which are still open."""
+    def send_foreign(self, block: Block | None) -> None:
+        """Send text that arrived inside open calls, except `block`."""
         for other in self.message.blocks[-2:]:
-            if self._stream.shaping.leaves_out(other.call):
+            if self._stream.shaping.is_left_out(other.call):
                 self._foreign_text(other)
             foreign, other.foreign = (other.foreign, []) if other is not block else ([], other.foreign)
             for one in foreign:
-                self._stream.pass_on(
+                self._stream.send(
                     one.event.frame, one.parsed, {INDEX: other.place} if other.moved else {}, first=one.first
                 )
 
     def _foreign_text(self, block: Block) -> None:
-        """Send text that arrived inside a call as a separate block; APIs reject a block of white space."""
+        """Send text that arrived inside a call as a new block; APIs reject a block of white space."""
         text, block.foreign = "".join([self.text_of(one) or "" for one in block.foreign]), []
         if not text.strip():
             return
         for what, body in self.protocol.text_block(self.new_place(), text):
-            self._stream.make(what, body)
+            self._stream.send_new(what, body)
 
     def new_place(self) -> int:
-        """The index of a block that is added for the client."""
+        """The index of a new block."""
         message = self.message
-        place = len(message.places) if self.protocol.counted else message.top + 1
+        place = len(message.places) if self.protocol.counted else message.highest_index + 1
         message.note_place(place)
         message.moved = True
         return place
 
     def text_of(self, waiting: Waiting) -> str | None:
-        """The text of a delta that has nothing else."""
+        """The text of a delta without a call."""
         content = waiting.event.content
         return content.text if content.text and not content.fragments else None
 
@@ -322,15 +322,15 @@ class BlockEvents:
     def has_all_arguments(self, block: Block, call: OpenCall) -> bool:
         return block.is_complete(call, may_be_empty=self.context.may_be_empty(call.name))
 
-    def is_complete(self, block: Block, call: OpenCall, *, over: bool) -> bool:
-        """Whether a call only lacks its stop. For a call without arguments, another event must show it."""
+    def is_complete(self, block: Block, call: OpenCall, *, ended: bool) -> bool:
+        """Whether a call only lacks its stop; `ended`: an event ended the message."""
         if not has_none(call):
             return self.has_all_arguments(block, call)
-        return over and self._stream.proves_empty(call) and self.has_all_arguments(block, call)
+        return ended and self._stream.proves_empty(call) and self.has_all_arguments(block, call)
 
 
 class BlockStarts:
-    """Starts of blocks as the client needs them, for one stream."""
+    """Sends the starts of blocks, for one stream."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents) -> None:
         self._stream, self._client = stream, client
@@ -356,13 +356,13 @@ class BlockStarts:
         if block.call is not None:
             self._same_id.add(block.call.id, block)
         if block.call is not None and self.context.has_no_parameters(block.call.name):
-            block.decided = True
-        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
+            block.placeholder_decided = True
+        self._stream.send(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=block.call)
         if self.protocol.start.get(ARGUMENTS) == "" and block.call is not None:
             self._rest_of_start(block, block.call, waiting)
 
-    def of_text(self, waiting: Waiting) -> Block | None:
-        """The block of text that no event started; it is started here. `None` while another block is open."""
+    def start_text(self, waiting: Waiting) -> Block | None:
+        """Start the block of a text delta that has none. `None` while another block is open."""
         message, index = self.message, self.protocol.get(waiting.parsed, INDEX)
         why = "no block was started" if index is ABSENT else f"no block {index!r} was started"
         starts = self._stream.report(UNKNOWN_BLOCK, why, at=waiting.event.frame.number)
@@ -377,41 +377,41 @@ class BlockStarts:
         if starts:
             block.place = self._client.new_place()
             what, body = next(iter(self.protocol.text_block(block.place, "")))
-            self._stream.make(what, body)
+            self._stream.send_new(what, body)
         elif counts:
             message.note_place(index)
         return block
 
     def repeats(self, block: Block) -> bool | None:
-        """Whether the client has the same call; `None` while that is unknown."""
+        """Whether a call repeats one that the client has; `None` while that is unknown."""
         call = block.call
         return self._same_id.repeats(call.id, block) if call is not None and call.id else False
 
     def _compared(self, block: Block) -> Compared:
-        """How a call compares with others of its id."""
+        """The facts of a call for comparison with others of its id."""
         call = block.call
         assert call is not None
         complete = self._client.has_all_arguments(block, call) and not block.text.diverged
-        means = meaning(block.intended(call, over=True).text or "{}") if complete else None
-        return Compared(call.name, means, beginning(call.arguments), block.stopped)
+        same = canonical(block.intended(call, final=True).text or "{}") if complete else None
+        return Compared(call.name, same, beginning(call.arguments), block.stopped)
 
     def _start_again(self, block: Block, waiting: Waiting) -> None:
-        """A repeated start. It is left out before any arguments; after some, the rest of the call is forwarded."""
+        """Handle a repeated start: it is dropped before any arguments. After some, the call is forwarded unchanged."""
         call, index = block.call, self.protocol.get(waiting.parsed, INDEX)
         if number_of(index) != block.number:
-            block.also.append(index)
+            block.other_indexes.append(index)
             self.message.started += 1
-        gone = self._stream.report(REPEATED_START, "the block starts again", call)
+        repair = self._stream.report(REPEATED_START, "the block starts again", call)
         begun = self._client.arguments_of(waiting) or (waiting.size and not (call and call.at_most_begun))
-        if gone and call is not None and (block.state is BlockState.ENDED or not begun):
+        if repair and call is not None and (block.state is BlockState.ENDED or not begun):
             return
         block.text.diverged = True
         wanted: dict[str, Json] = {INDEX: block.place} if block.moved else {}
         wanted |= {ID: block.id} if call is not None and block.id != call.id else {}
-        self._stream.pass_on(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
+        self._stream.send(waiting.event.frame, waiting.parsed, wanted, first=waiting.first, call=call)
 
     def find_place(self, block: Block) -> None:
-        """Choose the index of a block for the client."""
+        """Choose the index of a block for the client, and report another one."""
         message, protocol, given = self.message, self.protocol, block.index
         defects, expected = protocol.index_defects, message.started
         message.started += 1
@@ -424,7 +424,7 @@ class BlockStarts:
             valid = is_number and given not in message.places
             number = block.number
             free = number is not None and number >= 0 and number not in message.places
-            place = given if valid else number if free else message.top + 1
+            place = given if valid else number if free else message.highest_index + 1
         repair = True
         if not valid:
             if given is ABSENT or given is None:
@@ -440,10 +440,10 @@ class BlockStarts:
         self.message.moved = self.message.moved or block.moved
         message.note_place(block.place)
         message.numbers.add(block.number)
-        message.top = max(message.top, block.number or 0)
+        message.highest_index = max(message.highest_index, block.number or 0)
 
     def _identity(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
-        """The id, name and type that the start of a call needs."""
+        """The id, name and type to send in the start of a call."""
         protocol, message, parsed = self.protocol, self.message, waiting.parsed
         came_id, came_name = nonblank(protocol.get(parsed, ID)), nonblank(protocol.get(parsed, NAME))
         given = call.id
@@ -463,7 +463,7 @@ class BlockStarts:
             make = given in message.ids and judge(DUPLICATE_ID, f"id {given} is that of another call")
         if make:
             wanted[ID] = self.context.ids.make(self.context.id_prefix)
-            self.context.ids.stands_for(str(wanted[ID]), given, name)
+            self.context.ids.map_to(str(wanted[ID]), given, name)
         judge_id(given, self.context, judge, protocol.usual_id)
         block.id = str(wanted.get(ID, given))
         message.ids.add(block.id)
@@ -475,7 +475,7 @@ class BlockStarts:
         return wanted
 
     def _no_arguments(self, block: Block, call: OpenCall, waiting: Waiting) -> dict[str, Json]:
-        """The value that a start needs in place of arguments."""
+        """The value to send in a start in place of arguments."""
         received, none = self.protocol.get(waiting.parsed, ARGUMENTS), self.protocol.start.get(ARGUMENTS, ABSENT)
         if received == none:
             return {}

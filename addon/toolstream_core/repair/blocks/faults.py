@@ -41,9 +41,9 @@ class BlockCodec(EventCodec):
 
     @override
     def new(self, part: Part, what: What) -> Part:
-        made = Part(what, "", self._protocol.new[what], part.call)
+        replaced = Part(what, "", self._protocol.new[what], part.call)
         index = self.get(part, "index")
-        return made if what not in _OF_CALLS or index is ABSENT else self.put(made, "index", index)
+        return replaced if what not in _OF_CALLS or index is ABSENT else self.put(replaced, "index", index)
 
     @override
     def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
@@ -56,8 +56,8 @@ class BlockCodec(EventCodec):
             yield from (Part(what, "", one) for one in bodies)
 
     @override
-    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
-        [(received, parts)] = made
+    def frames(self, event: Event, replaced: Sequence[Replaced], writer: Writer, *, ends_stream: bool) -> list[Frame]:
+        [(received, parts)] = replaced
         own = next((one for one in parts if one is received), None) or next((one for one in parts if one.kind), None)
         return [self._frame(event.frame, received, one, own, writer) for one in parts]
 

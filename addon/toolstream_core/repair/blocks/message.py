@@ -1,4 +1,4 @@
-"""The state of one stream: its blocks as the provider sent them and as the client has them."""
+"""The blocks of a message: as the provider sent them, and as the client has them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from toolstream_core.defects.arguments import (
 )
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import Event, Json, Kind
+from toolstream_core.repair.arguments_reader import ArgumentsReader
 from toolstream_core.repair.blocks.protocol import BlockEvent, number_of
 from toolstream_core.repair.client_text import ClientText, is_in_step
-from toolstream_core.repair.meaning import Meaning
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
@@ -37,24 +37,24 @@ class BlockState(StrEnum):
     NOTHING = auto()
     OPEN = auto()
     ENDED = auto()
-    """A stop was added; its own has not arrived."""
+    """A stop was added; the provider's has not arrived."""
     STOPPED = auto()
-    """Its own stop was sent."""
+    """The provider's stop was sent."""
     LEFT_OUT = auto()
     """The client has the same call already."""
 
 
 class Waiting(NamedTuple):
-    """One event of a block that was not sent yet."""
+    """An event of a block that was not sent yet."""
 
     event: Event
     parsed: BlockEvent
-    """Without a block if it only waits for its turn."""
+    """Of kind `What.OTHER` if it belongs to no block."""
     call: OpenCall | None = None
     size: int = 0
-    """Characters of the call's arguments, with this event's."""
+    """Characters of the call's arguments up to this event."""
     first: bool = True
-    """Whether it replaces the event's own frame. Of an event with several blocks, the others are new frames."""
+    """Whether it is sent in the frame of the event. Later blocks of the same event get new frames."""
 
 
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
@@ -84,7 +84,7 @@ def text_of(received: Json) -> str:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """One block, from its start on."""
+    """One content block, from its start on."""
 
     started_as: InitVar[OpenCall | None]
     """Its call; `call` if the client runs it, else `server_call`."""
@@ -98,35 +98,35 @@ class Block:
     server_call: OpenCall | None = field(init=False)
     """Its call if the provider runs it."""
     place: Json = field(init=False)
-    """Its index for the client."""
-    meaning: Meaning = field(init=False)
-    """The meaning of its arguments so far."""
+    """Its index at the client."""
+    reader: ArgumentsReader = field(init=False)
+    """Reads its intended arguments."""
     text: ClientText = field(init=False)
     """The arguments that the client has."""
     waiting: deque[Waiting] = field(default_factory=deque)
     stopped: bool = False
-    """Whether its own stop has arrived."""
-    settled: bool = False
+    """Whether the provider's stop has arrived."""
+    identified: bool = False
     """Whether no later event can change which call it is."""
     state: BlockState = BlockState.NOTHING
     lacks: dict[str, bool] = field(default_factory=dict)
-    """Fields that its start lacks, each with whether they were added there."""
+    """The fields that its start lacks; `True` if they were added to it."""
     kind: Json = ...
-    """The type of the first delta with arguments; `...` before it."""
+    """The type of the first delta with arguments; `...` before that."""
     seen: int = 0
-    """Characters of the call's arguments that `meaning` knows."""
+    """Number of characters that `reader` has."""
     repaired: bool = False
-    """Whether a fragment of it was changed."""
-    unfit: bool = False
-    """Whether it was reported that text after its arguments makes the call unusable."""
-    decided: bool = False
-    """Whether a first `{}` is known to be the arguments, or not."""
-    also: list[Json] = field(default_factory=list)
-    """The other indexes at which it was started again."""
+    """Whether a fragment was changed."""
+    contradiction_reported: bool = False
+    """Whether text after the arguments was reported that makes the call unusable."""
+    placeholder_decided: bool = False
+    """Whether it is known if a first `{}` is the arguments or a placeholder."""
+    other_indexes: list[Json] = field(default_factory=list)
+    """Other indexes at which it was started again."""
     id: str = ""
     """The id of the call for the client."""
     foreign: list[Waiting] = field(default_factory=list)
-    """Text deltas inside a call."""
+    """Text deltas that arrived inside a call."""
 
     def __post_init__(self, started_as: OpenCall | None) -> None:
         """Take the start of the block."""
@@ -134,7 +134,7 @@ class Block:
         self.call, self.server_call = (started_as, None) if runs else (None, started_as)
         self.place = self.index
         received = ArgumentText() if self.call is None else self.call.arguments
-        self.meaning, self.text = Meaning(received), ClientText(received)
+        self.reader, self.text = ArgumentsReader(received), ClientText(received)
 
     @property
     def number(self) -> int | None:
@@ -143,56 +143,56 @@ class Block:
 
     @property
     def moved(self) -> bool:
-        """Whether its index for the client is another."""
+        """Whether its index differs for the client."""
         return self.place is not self.index and self.place != self.index
 
     @property
     def finished(self) -> bool:
-        """Whether the client needs nothing more of it."""
+        """Whether the client gets no more of it."""
         return self.state in {BlockState.ENDED, BlockState.STOPPED, BlockState.LEFT_OUT}
 
     @property
-    def in_step(self) -> bool:
-        """Whether the client has all text so far of an object that is not closed."""
+    def is_in_step(self) -> bool:
+        """Whether the client has all received text of an open object."""
         if self.call is None or self.state is not BlockState.OPEN or self.waiting or self.foreign:
             return False
-        return is_in_step(self.meaning, self.text)
+        return is_in_step(self.reader, self.text)
 
     @property
     def may_stand_for_more(self) -> bool:
-        """Whether a first `{}` or `null` may stand for what follows."""
-        return not self.decided and self.meaning.may_be_placeholder
+        """Whether a first `{}` or `null` may be a placeholder."""
+        return not self.placeholder_decided and self.reader.may_be_placeholder
 
     def note(self, call: OpenCall, fragment: str = "") -> None:
-        """Take a fragment that the resolver has added to the call; `fragment`: its text if nothing else is new."""
+        """Read the arguments that the resolver added to the call; `fragment`: their text, if it is one."""
         received = call.arguments
-        if self.call is call and (received.truncated or self.meaning.is_too_long):
+        if self.call is call and (received.truncated or self.reader.is_too_long):
             self.text.diverged = True
         elif self.call is call and received.size > self.seen:
             is_all = received.size - self.seen == len(fragment)
-            self.meaning.add(fragment if is_all else received.text()[self.seen :], received)
+            self.reader.add(fragment if is_all else received.text()[self.seen :], received)
             self.seen = received.size
 
-    def intended(self, call: OpenCall, *, over: bool = False, fix_escapes: bool = False) -> Reading:
-        """The certain part of the arguments; `over`: the provider sends no more of them."""
+    def intended(self, call: OpenCall, *, final: bool = False, fix_escapes: bool = False) -> Reading:
+        """The intended arguments as far as they are certain; `final`: no more fragments arrive."""
         arguments = call.arguments
-        if arguments.empty and not self.meaning.begin:
-            prefilled = call.start_input if over and not has_nothing(call.start_input) else None
+        if arguments.empty and not self.reader.begin:
+            prefilled = call.start_input if final and not has_nothing(call.start_input) else None
             return Reading(arguments.text() if prefilled is None else prefilled)
-        if not over and self.may_stand_for_more:
+        if not final and self.may_stand_for_more:
             return Reading("", PLACEHOLDER_ARGUMENTS)
         if fix_escapes and arguments.ended and not arguments.scanner.is_complete:
             return Reading(with_valid_escapes(arguments.text()))
-        return self.meaning.read(over=over)
+        return self.reader.read(final=final)
 
     def is_complete(self, call: OpenCall, *, may_be_empty: bool) -> bool:
         """Whether all arguments have arrived."""
         if not call.is_complete(may_be_empty=may_be_empty):
             return False
-        return not self.meaning.begin or is_object(self.meaning.read(over=True).text)
+        return not self.reader.begin or is_object(self.reader.read(final=True).text)
 
     def defect_of(self, call: OpenCall, received: Json) -> Defect:
-        """The deviation of a fragment that is not forwarded unchanged."""
+        """The defect of a fragment that is rewritten."""
         if received is None:
             return NULL_ARGUMENTS
         if not isinstance(received, str):
@@ -200,13 +200,13 @@ class Block:
         return self.intended(call).defect or REPLAYED_ARGUMENTS
 
     def contradiction(self, call: OpenCall) -> Defect | None:
-        """The defect that makes ended arguments unusable, if it is not repaired."""
+        """The defect of complete arguments that cannot be repaired."""
         arguments = call.arguments
-        if arguments.truncated or not arguments.spilled:
+        if arguments.truncated or not arguments.has_trailing_text:
             return None
-        reading = self.meaning.read(over=False)
+        reading = self.reader.read(final=False)
         if reading.defect is not None and (
-            reading.stands or (reading.defect is SNAPSHOT_ARGUMENTS and self.text.diverged)
+            reading.is_ambiguous or (reading.defect is SNAPSHOT_ARGUMENTS and self.text.diverged)
         ):
             return reading.defect
         complete = None if arguments.is_complete or self.repaired else arguments.ended_object()
@@ -226,17 +226,17 @@ class Message:
     """The newest block of each start index."""
     by_call: dict[int, Block] = field(default_factory=dict)
     """By `id(call)`; the resolver keeps calls until the end of the stream."""
-    turn: int = 0
-    """The number of leading blocks that wait for nothing."""
+    current: int = 0
+    """The position of the block whose events are sent now."""
     started: int = 0
-    """The number of blocks that the provider started, including those that were not sent."""
+    """The number of starts that arrived, also of blocks that are not sent."""
     places: set[Json] = field(default_factory=set)
-    """The indexes of the blocks that the client has."""
+    """The indexes of blocks at the client."""
     numbers: set[int | None] = field(default_factory=set)
-    """The indexes at which the provider started blocks."""
-    top: int = -1
+    """The indexes of blocks at the provider."""
+    highest_index: int = -1
     """The highest index of both."""
-    gone: list[Frame] = field(default_factory=list)
+    released: list[Frame] = field(default_factory=list)
     """Events that stopped waiting at the current event: after an internal error they are forwarded unchanged."""
     waiting: int = 0
     """The number of waiting events."""
@@ -252,14 +252,14 @@ class Message:
     """Whether the provider reported an error."""
     truncated: bool = False
     """Whether an event could not be read: a call may lack a fragment."""
-    lost: bool = False
-    """Whether arguments arrived that belong to no call, or that their call cannot take."""
+    has_unassigned: bool = False
+    """Whether arguments arrived that belong to no call, or after the end of their call."""
     done: bool = False
     """Whether the last event has arrived."""
-    over: bool = False
-    """Whether the stop of an incomplete call no longer waits: `IncompleteCalls` decides about it."""
+    sends_stops: bool = False
+    """Whether the stop of an incomplete call need not wait any more: `IncompleteCalls` may withhold it."""
     moved: bool = False
-    """Whether any block has another index for the client."""
+    """Whether the index of any block differs for the client."""
 
     @property
     def waits(self) -> bool:
@@ -268,11 +268,11 @@ class Message:
 
     @property
     def calls(self) -> list[Block]:
-        """The calls that the client is to have and can run."""
+        """The blocks with calls that the client gets and may run."""
         calls = ((block, block.call) for block in self.blocks if block.state is not BlockState.LEFT_OUT)
         return [block for block, call in calls if call is not None and not call.cancelled]
 
     def note_place(self, place: Json) -> None:
         """Record that a block was sent with this index."""
         self.places.add(place if not isinstance(place, dict | list) else None)
-        self.top = max(self.top, place) if isinstance(place, int) else self.top
+        self.highest_index = max(self.highest_index, place) if isinstance(place, int) else self.highest_index

@@ -1,4 +1,4 @@
-"""The order of blocks: events wait for the end of the block before, and while their call is undecided."""
+"""Sends blocks one after the other: events wait for the end of the block before, and while they may change."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from toolstream_core.defects.identity import DOUBLED_CALL, LATE_ID, LATE_NAME, M
 from toolstream_core.model import ABSENT, Event
 from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
 from toolstream_core.repair.blocks.message import Block, BlockState, Waiting, has_none
-from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNREAD, BlockEvent, number_of
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, INDEX, TYPE, UNKNOWN_EVENT, BlockEvent, number_of
 from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.stages.inject.codec import What
 
 PATIENCE: Final = 8
-"""The number of events of no block that wait after a first `{}`."""
+"""The most events without a block that wait after a first `{}`."""
 
 
 class BlockOrder:
-    """The order of blocks, for one stream."""
+    """Sends the blocks of one stream in order."""
 
     def __init__(self, stream: BlockStream, client: BlockEvents, starts: BlockStarts) -> None:
         self._stream, self._client, self._starts = stream, client, starts
         self.context, self.protocol, self.message = stream.context, stream.protocol, stream.message
 
-    def of_blocks(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
+    def take_blocks(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
         found = list(_calls(event, resolved))
         defect, parts = (None, [parsed]) if self.protocol.split is None else self.protocol.split(parsed)
         first_call = found[0] if found else None
         if defect is not None and not self._stream.report(defect, "the entries come in another container", first_call):
-            self._stream.pass_on(event.frame, parsed)
-            self.message.lost = True
+            self._stream.send(event.frame, parsed)
+            self.message.has_unassigned = True
             return
         for at, part in enumerate(parts):
             call = found[at] if at < len(found) else None
             size = 0 if call is None else call.arguments.size
-            self._of_block(Waiting(event, part, call, size, first=at == 0))
+            self._take_block(Waiting(event, part, call, size, first=at == 0))
 
-    def _of_block(self, one: Waiting) -> None:
+    def _take_block(self, one: Waiting) -> None:
         message = self.message
         if one.parsed.what is What.START:
             block: Block | None = self._started(one)
@@ -49,16 +49,16 @@ class BlockOrder:
         if block is not None and one.call is not None and block.seen != one.call.arguments.size:
             block.note(one.call)
         if block is None:
-            self._client.of_no_block(one)
+            self._client.without_block(one)
             return
         if one.parsed.what is What.STOP and not block.stopped:
-            block.stopped = block.decided = True
-            block.meaning.settle(over=True)
+            block.stopped = block.placeholder_decided = True
+            block.reader.decide(final=True)
         if block.state is BlockState.LEFT_OUT:
             return
         self._queue(block, one)
-        if block.order < message.turn:
-            self._flow(block)
+        if block.order < message.current:
+            self._send_decided(block)
         else:
             self._advance()
 
@@ -75,7 +75,7 @@ class BlockOrder:
         if message.blocks and not message.blocks[-1].stopped and message.blocks[-1].state is not BlockState.ENDED:
             self._report_overlap(block)
         for before in message.blocks[-1:]:
-            before.decided = before.decided or not (before.call and before.call.incomplete)
+            before.placeholder_decided = before.placeholder_decided or not (before.call and before.call.incomplete)
         message.blocks.append(block)
         message.by_index[block.number] = block
         if call is not None:
@@ -106,7 +106,7 @@ class BlockOrder:
             message.by_index[index] = block
             self._starts.find_place(block)
         elif block is None and waiting.event.content.text and message.head is not None:
-            block = self._starts.of_text(waiting)
+            block = self._starts.start_text(waiting)
         return block
 
     def _only_open(self) -> Block | None:
@@ -125,35 +125,35 @@ class BlockOrder:
     def _report_late(self, block: Block) -> bool:
         """Report that a delta follows the stop of its block. Returns whether to repair that."""
         message = self.message
-        if message.turn + 1 < len(message.blocks):
+        if message.current + 1 < len(message.blocks):
             why = "a delta follows the stop of its block and the start of the next one"
-            return self._report_overlap(message.blocks[message.turn + 1], why)
+            return self._report_overlap(message.blocks[message.current + 1], why)
         return self._stream.report(UNKNOWN_BLOCK, "the block of a delta has stopped", block.call)
 
-    def _in_turn(self) -> Block | None:
+    def _current_block(self) -> Block | None:
         """The block whose events are sent now."""
-        blocks, turn = self.message.blocks, self.message.turn
+        blocks, turn = self.message.blocks, self.message.current
         return blocks[turn] if turn < len(blocks) else None
 
     def _advance(self, *, all_go: bool = False) -> None:
         """Send the waiting events whose turn it is and that are decided."""
         message = self.message
-        while (block := self._in_turn()) is not None:
-            self._flow(block)
+        while (block := self._current_block()) is not None:
+            self._send_decided(block)
             if not block.finished:
-                later = message.turn + 1 < len(message.blocks)
+                later = message.current + 1 < len(message.blocks)
                 if later and self._may_close(block):
-                    if not self._report_overlap(message.blocks[message.turn + 1]):
-                        self._stream.because(UNCLOSED_CALL)
+                    if not self._report_overlap(message.blocks[message.current + 1]):
+                        self._stream.attribute_to(UNCLOSED_CALL)
                     self._client.close(block)
                 elif not (all_go or (later and not self._stream.on(OVERLAPPING_BLOCKS))):
                     break
                 elif later and all_go:
-                    self._client.pass_foreign(None)
-            message.turn += 1
+                    self._client.send_foreign(None)
+            message.current += 1
 
     def _may_close(self, block: Block) -> bool:
-        """Whether a block can be stopped, for the next one to start."""
+        """Whether a stop may be added to a block because the next one starts."""
         if (
             block.state is not BlockState.OPEN
             or block.waiting
@@ -166,12 +166,12 @@ class BlockOrder:
         begun = not call.arguments.empty or call.start_input is not None
         return begun and self._client.has_all_arguments(block, call) and not block.may_stand_for_more
 
-    def _flow(self, block: Block) -> None:
+    def _send_decided(self, block: Block) -> None:
         """Send the events of one block that are decided."""
         number = self._stream.number
         while block.waiting and not self._undecided(block, block.waiting[0]):
             one = block.waiting.popleft()
-            self.message.gone.append(one.event.frame)
+            self.message.released.append(one.event.frame)
             self.message.waiting -= 1
             self._stream.number = one.event.frame.number
             match one.parsed.what:
@@ -182,42 +182,42 @@ class BlockOrder:
                 case What.STOP:
                     self._client.stop(block, one)
                 case _:
-                    self.put_aside(one.event, one.parsed)
+                    self.send_other(one.event, one.parsed)
             if block.state is BlockState.LEFT_OUT:
                 self._leave_out(block)
         self._stream.number = number
 
     def _leave_out(self, block: Block) -> None:
-        """The client does not get a call: only events that are not part of it are sent."""
+        """Drop the waiting events of a call that is left out, and send the other ones."""
         others = [each for each in block.waiting if each.parsed.what is What.OTHER]
         self.message.waiting -= len(block.waiting)
         block.waiting.clear()
         for each in others:
-            self.put_aside(each.event, each.parsed)
+            self.send_other(each.event, each.parsed)
 
     def _undecided(self, block: Block, waiting: Waiting) -> bool:
-        """Whether a later event may change what to send for this one."""
+        """Whether a later event may change the frames to send for this one."""
         call = block.call
-        if call is None or waiting.parsed is UNREAD:
+        if call is None or waiting.parsed is UNKNOWN_EVENT:
             return False
         if waiting.parsed.what is What.STOP and block.state is BlockState.OPEN and len(block.waiting) == 1:
             lacks = has_none(call) and not self.context.may_be_empty(call.name)
             if call.incomplete or lacks:
-                return self._stream.on(CUT_OFF_CALL) and not self.message.over
-        if block.settled:
+                return self._stream.on(CUT_OFF_CALL) and not self.message.sends_stops
+        if block.identified:
             return False
         if block.state is BlockState.NOTHING:
             return self._identity_waits(block)
         if waiting.parsed.what is not What.DELTA:
             return False
-        if block.meaning.suspect is not None and (not block.meaning.suspect or waiting.size == call.arguments.size):
+        if block.reader.suspect is not None and (not block.reader.suspect or waiting.size == call.arguments.size):
             return True
-        if block.meaning.newest is not None and self._stream.on(SNAPSHOT_ARGUMENTS):
+        if block.reader.last_object is not None and self._stream.on(SNAPSHOT_ARGUMENTS):
             return True
         return self.protocol.get(waiting.parsed, ARGUMENTS) is not ABSENT and block.may_stand_for_more
 
     def _identity_waits(self, block: Block) -> bool:
-        """Whether a later event may change which call it is."""
+        """Whether a later event may change the id or name of a call, or show that it repeats another."""
         call = block.call
         if call is None or block.stopped:
             return False
@@ -228,38 +228,38 @@ class BlockOrder:
             return True
         return self._stream.on(DOUBLED_CALL) and self._starts.repeats(block) is not False  # more of it may come
 
-    def settle(self) -> None:
-        """Send all waiting events: no later event can change them."""
+    def send_all(self) -> None:
+        """Send all waiting events without later ones."""
         for block in self.message.blocks:
-            if block.waiting or block.order >= self.message.turn:
-                block.settled = block.decided = True
-                block.meaning.settle(over=self.message.over)
+            if block.waiting or block.order >= self.message.current:
+                block.identified = block.placeholder_decided = True
+                block.reader.decide(final=self.message.sends_stops)
         self._advance(all_go=True)
         for block in self.message.blocks:
             if block.waiting:
-                self._flow(block)
+                self._send_decided(block)
 
-    def aside(self, event: Event, parsed: BlockEvent) -> None:
-        """An event of no block waits after a first `{}`, but not for long."""
-        block = self._in_turn()
+    def take_other(self, event: Event, parsed: BlockEvent) -> None:
+        """Queue an event without a block after the waiting ones, up to `PATIENCE` events."""
+        block = self._current_block()
         if block is None or not block.waiting:
-            self.put_aside(event, parsed)
+            self.send_other(event, parsed)
             return
         block.waiting.append(Waiting(event, parsed))
         self.message.waiting += 1
         if sum(one.call is None for one in block.waiting) > PATIENCE:
-            block.decided = True
+            block.placeholder_decided = True
         self._advance()
 
-    def put_aside(self, event: Event, parsed: BlockEvent) -> None:
-        if parsed is UNREAD:
+    def send_other(self, event: Event, parsed: BlockEvent) -> None:
+        if parsed is UNKNOWN_EVENT:
             self._stream.put(event.frame)
         else:
-            self._stream.pass_on(event.frame, parsed)
+            self._stream.send(event.frame, parsed)
 
 
 def _calls(event: Event, resolved: Sequence[ResolvedFragment]) -> Iterator[OpenCall | None]:
-    """The call of each fragment of an event; those of a frame that an earlier stage rewrote are equal, not the same."""
+    """The call of each fragment; fragments of a frame that an earlier stage rewrote are equal, not identical."""
     at = 0
     for fragment in event.content.fragments:
         known, call = resolved[at] if at < len(resolved) else (None, None)

@@ -1,4 +1,4 @@
-"""The events of one protocol that streams content blocks, as one table: for repair, faults and shapes."""
+"""The table of events of a protocol with content blocks, for repair, faults and shapes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import ABSENT, Json, Severity
-from toolstream_core.repair.fields import TOP, Fields, Path, Payload, always, laid_over
+from toolstream_core.repair.fields import TOP, Fields, Path, Payload, always, overlaid
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import USUAL_ID
 from toolstream_core.stages.context import Promotion
@@ -30,8 +30,8 @@ class BlockEvent(NamedTuple):
     """The object that has the event's fields."""
 
 
-UNREAD: Final = BlockEvent(What.OTHER, "", {})
-"""An event that is not one of the protocol."""
+UNKNOWN_EVENT: Final = BlockEvent(What.OTHER, "", {})
+"""An event that is not of the protocol."""
 INDEX: Final = "index"
 ID: Final = "id"
 NAME: Final = "name"
@@ -45,7 +45,7 @@ USAGE: Final = "usage"
 
 
 class Make(Protocol):
-    """Writes a new event as part of the event `number`; `line`: in the form of the stream's first event (`keyed`)."""
+    """Writes a new event at event `number`; `line`: with an event line, or a key with its type (`keyed`)."""
 
     def __call__(self, writer: Writer, what: What, body: Payload, number: int, *, line: bool) -> Frame:
         """The new frame."""
@@ -64,7 +64,7 @@ class IndexDefects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockProtocol:
-    """The events of one protocol, and the paths of their fields; the stage has the rules for their values."""
+    """The events of one protocol, and the JSON paths of their fields."""
 
     kinds: Mapping[str, What]
     """The types of events."""
@@ -127,13 +127,13 @@ class BlockProtocol:
         return name in self.paths.get(event.what, {})
 
     def rest_of_call(self, event: BlockEvent) -> Json:
-        """What remains of the complete call in a stop without its fields: unknown keys, or `ABSENT`."""
+        """The unknown keys of the complete call in a stop, or `ABSENT`."""
         call, known = self.get(event, "whole"), {key for path in self.paths[What.STOP].values() for key in path}
         return (unknown_only(call, known) if isinstance(call, dict) else None) or ABSENT
 
     def laid(self, event: BlockEvent, fields: Fields) -> Payload:
         """The body of an event with other fields; the same object if it has them."""
-        return laid_over(event.body, fields, always, self.paths.get(event.what, TOP))
+        return overlaid(event.body, fields, always, self.paths.get(event.what, TOP))
 
     def rewrite(self, writer: Writer, frame: Frame, event: BlockEvent, body: Payload, *, line: bool = False) -> Frame:
         """The frame with another body; `line`: adds the event line."""
@@ -147,7 +147,7 @@ class BlockProtocol:
 
     def filled(self, what: What, **fields: Json) -> Payload:
         """The body of a new event."""
-        return laid_over(self.new[what], fields, always, self.paths[what])
+        return overlaid(self.new[what], fields, always, self.paths[what])
 
     def promoted(self, promotion: Promotion) -> list[Frame]:
         """As `WireProtocol.promoted`."""

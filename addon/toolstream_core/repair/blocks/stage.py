@@ -1,7 +1,7 @@
-"""Repairs streams of content blocks: sends what the client lacks of the intended message, event by event.
+"""Repairs streams of content blocks.
 
 An event that takes the client to the intended calls is forwarded unchanged. Otherwise the fields that differ are
-rewritten. Events of a block wait for the end of the block before, and while their call is undecided.
+rewritten. Events of a block wait for the end of the block before, and while later events may change them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,18 @@ from toolstream_core.repair.blocks.ending import MessageEnd
 from toolstream_core.repair.blocks.events import BlockEvents, BlockStarts
 from toolstream_core.repair.blocks.message import Block, BlockState
 from toolstream_core.repair.blocks.order import BlockOrder
-from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, INDEX, UNREAD, BlockEvent, BlockProtocol
+from toolstream_core.repair.blocks.protocol import (
+    ARGUMENTS,
+    DELTA_TYPE,
+    INDEX,
+    UNKNOWN_EVENT,
+    BlockEvent,
+    BlockProtocol,
+)
 from toolstream_core.repair.blocks.stream import BlockStream
-from toolstream_core.repair.client_text import is_in_step, is_withheld, skip
+from toolstream_core.repair.client_text import add_skipped, is_in_step, is_withheld
 from toolstream_core.repair.shapes import NO_SHAPE, Policy
-from toolstream_core.repair.shaping import turn_over
+from toolstream_core.repair.shaping import ends_normally
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.repair.repairer import MAX_EVENTS, Repairer, is_unread
@@ -32,10 +39,10 @@ from toolstream_core.wire.frame import Frame
 
 
 class BlockDifference(Repairer):
-    """Sends what the client lacks of the intended message."""
+    """Sends the parts of the intended message that the client lacks."""
 
     def __init__(self, context: Context, protocol: BlockProtocol, policy: Policy = NO_SHAPE) -> None:
-        """`protocol`: the table of events; `policy`: what the client needs."""
+        """`protocol`: the table of events; `policy`: the encoding that the client supports."""
         super().__init__(context)
         stream = self._stream = BlockStream(context, protocol, self.reporter, policy)
         self.protocol, self.message = protocol, stream.message
@@ -58,9 +65,9 @@ class BlockDifference(Repairer):
             return ()
         self._take(event, resolved)
         if self.message.waiting > MAX_EVENTS:
-            self._order.settle()
+            self._order.send_all()
         self.forwarded(frame, self._stream.out, waits=self._waits)
-        self.message.gone.clear()
+        self.message.released.clear()
         return self._stream.out
 
     @override
@@ -71,16 +78,16 @@ class BlockDifference(Repairer):
             self._take(*tail)
         self._tail, message.truncated = None, message.truncated or cut is not None
         if self._restarted:
-            self._stream.end_turn(over=False)
+            self._stream.end_turn(normally=False)
         else:
-            if clean and not self.message.over:
+            if clean and not self.message.sends_stops:
                 self._ending.withhold_stops()
-            self.message.over = True
-            self._order.settle()
+            self.message.sends_stops = True
+            self._order.send_all()
             is_whole = clean and not (message.truncated or message.failed)
             if is_whole and not message.done:
                 self._ending.put_end()
-            self._ending.flush(over=is_whole and self.on(UNCLOSED_CALL))
+            self._ending.flush(normally=is_whole and self.on(UNCLOSED_CALL))
         self._stream.out += [] if cut is None else [cut]
         self.forwarded(None if tail is None else tail[0].frame, self._stream.out)
         return self._stream.out
@@ -89,8 +96,8 @@ class BlockDifference(Repairer):
     def release(self) -> Iterable[Frame]:
         waiting = [one.event.frame for block in self.message.blocks for one in (*block.waiting, *block.foreign)]
         last = [] if self._tail is None else [self._tail[0].frame]
-        shaped = self._stream.shaping.frames
-        frames = {id(one): one for one in [*self.message.gone, *shaped, *waiting, *last]}
+        shaped = self._stream.shaping.waiting_frames
+        frames = {id(one): one for one in [*self.message.released, *shaped, *waiting, *last]}
         return sorted(frames.values(), key=lambda frame: frame.number)
 
     @property
@@ -98,14 +105,14 @@ class BlockDifference(Repairer):
         return self.message.waits or self._stream.shaping.waits
 
     holding = True
-    """A delta of text needs an open block of its type; one like the delta before it has that too (`needs_text`)."""
+    """Always: a text delta needs an open block, except if it follows another text delta (`needs_text`)."""
 
     @property
     @override
     def needs_text(self) -> bool:
         return (
             self.message.moved
-            or self._stream.shaping.moves
+            or self._stream.shaping.lowers_places
             or self._waits
             or sum(block.state is BlockState.OPEN for block in self.message.blocks[-2:]) > 1
         )
@@ -113,11 +120,11 @@ class BlockDifference(Repairer):
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         block = self.message.by_call.get(id(call))
-        if not self._stream.policy.shapes_nothing:
+        if not self._stream.policy.is_empty:
             return True
         if block is None or self._restarted or self.message.waits or block is not self.message.blocks[-1]:
             return True
-        return not (block.in_step or (block.state is BlockState.OPEN and is_withheld(block.meaning, block.text)))
+        return not (block.is_in_step or (block.state is BlockState.OPEN and is_withheld(block.reader, block.text)))
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
@@ -131,14 +138,14 @@ class BlockDifference(Repairer):
             return False
         if self._restarted or message.waits or message.moved or not self._context.judging:
             return False
-        return block.text.diverged or block.meaning.decided
+        return block.text.diverged or block.reader.decided
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         block = self.message.by_call.get(id(call))
         self._stream.number = passed.first + passed.events - 1
         if block is not None:
-            for number, defect in skip(block.meaning, block.text, passed):
+            for number, defect in add_skipped(block.reader, block.text, passed):
                 self._stream.report(defect, defect.meaning, call, at=number)
             block.seen = call.arguments.size
 
@@ -153,16 +160,16 @@ class BlockDifference(Repairer):
         if len(resolved) == 1 and parsed is not None:
             block = self._stays_in_step(parsed, *resolved[0])
             if block is not None:
-                self._stream.pass_on(frame, parsed, {INDEX: block.place} if block.moved else None, call=block.call)
+                self._stream.send(frame, parsed, {INDEX: block.place} if block.moved else None, call=block.call)
                 return
         if frame.data is not None and event.content.error:
-            message.failed = message.cut = message.over = True
-            self._order.settle()
+            message.failed = message.cut = message.sends_stops = True
+            self._order.send_all()
             self._ending.flush()
             self._stream.report(IN_BAND_ERROR, f"the provider reports an error: {event.content.error}")
         if parsed is not None and message.done and self.protocol.after_end is not None:
             if not self._stream.report(self.protocol.after_end, "an event follows the end"):
-                self._stream.pass_on(frame, parsed)
+                self._stream.send(frame, parsed)
             return
         if parsed is None or parsed.what is What.OTHER:
             self._other(event, parsed)
@@ -174,13 +181,13 @@ class BlockDifference(Repairer):
         frame = event.frame
         known = parsed is not None and parsed.kind in self.protocol.event_lines
         if frame.data is not None and not known and is_unread(event):
-            self.message.truncated = self.message.over = True
+            self.message.truncated = self.message.sends_stops = True
             self.reporter.note_gap(TRAILING_GARBAGE)  # it may be the rest of a call that began here
-            self._order.settle()
+            self._order.send_all()
         if parsed is not None and event.content.end:
             where = "after" if self.message.blocks else "instead of"
             self._stream.report(BODY_NOT_STREAM, f"one event has the complete message, {where} its events")
-        self._order.aside(event, parsed or UNREAD)
+        self._order.take_other(event, parsed or UNKNOWN_EVENT)
 
     def _of_message(self, event: Event, parsed: BlockEvent, resolved: Sequence[ResolvedFragment]) -> None:
         """An event of a block or of the message."""
@@ -190,7 +197,7 @@ class BlockDifference(Repairer):
             case What.HEAD:
                 self._head(event, parsed)
             case What.START | What.DELTA | What.STOP:
-                self._order.of_blocks(event, parsed, resolved)
+                self._order.take_blocks(event, parsed, resolved)
             case What.FINISH:
                 self._ending.finish(event, parsed)
             case What.TAIL | What.END:
@@ -207,7 +214,7 @@ class BlockDifference(Repairer):
         if fragment.id is not ABSENT or fragment.name is not ABSENT:
             return None
         block.note(call, text)
-        if block.seen != call.arguments.size or not is_in_step(block.meaning, block.text, text):
+        if block.seen != call.arguments.size or not is_in_step(block.reader, block.text, text):
             return None
         index = get(parsed, INDEX)
         if index != block.index or type(index) is not type(block.index):
@@ -227,31 +234,31 @@ class BlockDifference(Repairer):
         if self._stream.report(MISSING_HEAD, why, severity=WARNING):
             model = json_access.get(facts.request, "model")
             self.message.head = begin(self._context.ids.make("msg_"), model if isinstance(model, str) else "")
-            self._stream.make(What.HEAD, self.message.head)
+            self._stream.send_new(What.HEAD, self.message.head)
 
     def _head(self, event: Event, parsed: BlockEvent) -> None:
         message = self.message
         if self._lacks_head and message.head is not None and not message.done:
             self._lacks_head = False
-            self._stream.because(MISSING_HEAD)
+            self._stream.attribute_to(MISSING_HEAD)
             return
         bare = {key: value for key, value in parsed.body.items() if key != "p"}
         if message.head is not None:
             if message.head == bare and not message.blocks:
                 if not self._stream.report(REPEATED_START, "the message starts again"):
-                    self._stream.pass_on(event.frame, parsed)
+                    self._stream.send(event.frame, parsed)
                 return
             self._stream.report(RESTARTED_STREAM, "a second message starts within the stream")
-            self.message.over = True
-            self._order.settle()
-            self._ending.flush(over=True)
+            self.message.sends_stops = True
+            self._order.send_all()
+            self._ending.flush(normally=True)
             self._restarted = True
         message.head = bare
-        self._stream.pass_on(event.frame, parsed, self._ending.usage(parsed))
+        self._stream.send(event.frame, parsed, self._ending.usage(parsed))
 
     def _pass(self, event: Event, resolved: Sequence[ResolvedFragment]) -> None:
         """Forward an event after the start of a second message."""
         content, call = event.content, resolved[0].call if len(resolved) == 1 else None
         if content.finishes or content.end or content.error:
-            self._stream.end_turn(over=turn_over(content))
+            self._stream.end_turn(normally=ends_normally(content))
         self._stream.put(event.frame, call)

@@ -1,4 +1,4 @@
-"""The frames to send for one stream of blocks."""
+"""Writes the frames of one stream of blocks."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _PHASES: Final = {What.START: Phase.OPEN, What.DELTA: Phase.MORE, What.STOP: Pha
 
 
 class BlockStream:
-    """State that the parts of the repair share."""
+    """The state that all parts of the repair share, and the frames to send."""
 
     def __init__(self, context: Context, protocol: BlockProtocol, reporter: Reporter, policy: Policy) -> None:
-        """`protocol`: the table of events; `policy`: what the client needs."""
+        """`protocol`: the table of events; `policy`: the encoding that the client supports."""
         self.context, self.protocol, self.policy = context, protocol, policy
         self.message = Message()
-        self._reporter, self.on, self.because = reporter, reporter.on, reporter.because
+        self._reporter, self.on, self.attribute_to = reporter, reporter.on, reporter.attribute_to
         self.fixes_escapes = reporter.on(INVALID_ARGUMENTS)
         self.number = self.now = 0
-        """The numbers of the event that is sent and of the last received event."""
+        """The numbers of the event that is sent, and of the last received event."""
         self.out: list[Frame] = []
         """The frames to send."""
         self.keyed: bool | None = None
         """Whether events have an event line, or a key with their type; decided by the stream's first event."""
-        self._shapes = not policy.shapes_nothing
+        self._shapes = not policy.is_empty
         self.shaping = Shaping(policy, ShapedCalls(protocol.delta_keys, self._is_sendable), reporter)
 
     def report(
@@ -53,7 +53,7 @@ class BlockStream:
         """Report a defect of the event that is sent, or of event `at`. Returns whether to repair it here."""
         return self._reporter.report(defect, self.number if at is None else at, message, call, severity=severity)
 
-    def pass_on(
+    def send(
         self,
         frame: Frame,
         parsed: BlockEvent,
@@ -62,12 +62,12 @@ class BlockStream:
         first: bool = True,
         call: OpenCall | None = None,
     ) -> None:
-        """Send an event with these fields; the same frame if it has them. `call`: the call that it is of."""
+        """Send a received event with these fields, unchanged if it has them; `call`: the call that it belongs to."""
         protocol, body = self.protocol, parsed.body
         if wanted:
             body = protocol.laid(parsed, wanted)
         if not first:
-            self.make(parsed.what, {"type": parsed.kind, **body}, call)
+            self.send_new(parsed.what, {"type": parsed.kind, **body}, call)
             return
         named = parsed.kind in protocol.event_lines and (self.keyed or not protocol.lines_by_first)
         nameless = named and not frame.name and b"data:" in frame.raw
@@ -82,17 +82,17 @@ class BlockStream:
         again = self.protocol.read(frame) if self.protocol.split is not None else parsed
         return again is None or (again.body is not parsed.body and again.body != parsed.body)
 
-    def make(self, what: What, body: Payload, call: OpenCall | None = None) -> None:
-        """Send a new event; `call`: the call that it is of."""
+    def send_new(self, what: What, body: Payload, call: OpenCall | None = None) -> None:
+        """Send a new event; `call`: the call that it belongs to."""
         frame = self.protocol.make(self.context.writer, what, body, self.number, line=self.keyed is not False)
         self._shape(None, frame, call)
 
     def put(self, frame: Frame, call: OpenCall | None = None) -> None:
-        """Send an event, which is of `call`, unchanged, or as the policy needs it."""
+        """Send a received event of `call`, unchanged or in the shape of the policy."""
         self._shape(frame, frame, call)
 
     def _shape(self, received: Frame | None, frame: Frame, call: OpenCall | None) -> None:
-        """Send a frame as the policy needs it; `received`: the event that it is sent for."""
+        """Send a frame in the shape of the policy; `received`: the event that it is sent for."""
         if not self._shapes:
             self._put(frame)
             return
@@ -108,10 +108,10 @@ class BlockStream:
             one = Outgoing(received, frame, payload, frame.number, call, "", phase, paths)
         self._write(self.shaping.sent(one))
 
-    def end_turn(self, *, over: bool) -> None:
-        """Send the events that wait for complete calls; `over`: the message ended by itself."""
+    def end_turn(self, *, normally: bool) -> None:
+        """Send the events that wait for complete calls; `normally`: the message was not truncated."""
         if self._shapes:
-            self._write(self.shaping.at_end(over=over))
+            self._write(self.shaping.at_end(normally=normally))
 
     def _write(self, events: Iterable[Outgoing]) -> None:
         writer = self.context.writer
@@ -131,11 +131,11 @@ class BlockStream:
         """Whether something shows that a call without arguments is complete."""
         return call.closed or self.context.has_no_parameters(call.name) or bool(self.message.finish)
 
-    def _is_sendable(self, call: OpenCall, over: bool) -> bool:  # noqa: FBT001
+    def _is_sendable(self, call: OpenCall, ended: bool) -> bool:  # noqa: FBT001
         if has_none(call):
-            return over and self.proves_empty(call) and is_complete(call, self.context, over=True)
+            return ended and self.proves_empty(call) and is_complete(call, self.context, ended=True)
         block = self.message.by_call.get(id(call))
         if block is None:
-            return is_complete(call, self.context, over=over)
-        reading = block.intended(call, over=True, fix_escapes=self.fixes_escapes)
-        return is_sendable(reading, call, self.context, self.on, over=over)
+            return is_complete(call, self.context, ended=ended)
+        reading = block.intended(call, final=True, fix_escapes=self.fixes_escapes)
+        return is_sendable(reading, call, self.context, self.on, ended=ended)

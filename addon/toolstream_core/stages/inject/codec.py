@@ -102,8 +102,8 @@ class EventCodec(ABC):
         """A new event next to a part."""
 
     @abstractmethod
-    def frames(self, event: Event, made: Sequence[Replaced], writer: Writer, *, over: bool) -> list[Frame]:
-        """The frames of an event whose parts were replaced. `over`: the stream ends here."""
+    def frames(self, event: Event, replaced: Sequence[Replaced], writer: Writer, *, ends_stream: bool) -> list[Frame]:
+        """The frames of an event whose parts were replaced. `ends_stream`: the stream ends here."""
 
     def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
         """New events with visible text; `index` is the place of a call."""

@@ -446,17 +446,19 @@ CAUSES: Final[tuple[Cause, ...]] = (
     per_stream(finish.UNSTREAMED_CALLS, on(STREAMED_ITEM), of=ITEMS),
     per_stream(finish.EMPTY_OUTPUT, on(FINISH & has_calls & has("response"), it(output=[]))),
     # The end of the response.
-    per_stream(finish.TRUNCATED_STREAM, on(TEXT & completes, _CUT, over=True), of=(*DELTAS, *ITEMS)),
-    per_stream(finish.IN_BAND_ERROR, on(TEXT & completes, _CUT, new(What.ERROR), over=True), of=(*BLOCKS, *ITEMS)),
+    per_stream(finish.TRUNCATED_STREAM, on(TEXT & completes, _CUT, ends_stream=True), of=(*DELTAS, *ITEMS)),
+    per_stream(
+        finish.IN_BAND_ERROR, on(TEXT & completes, _CUT, new(What.ERROR), ends_stream=True), of=(*BLOCKS, *ITEMS)
+    ),
     per_stream(
         finish.IN_BAND_ERROR,
         on(On(EVERY.kinds - END.kinds) & acted),
         on(TEXT & completes, _CUT, new(What.ERROR)),
         of=CHAT,
     ),
-    per_call(finish.IN_BAND_ERROR, on(START, new(What.ERROR), over=True), of=COMPLETE),
+    per_call(finish.IN_BAND_ERROR, on(START, new(What.ERROR), ends_stream=True), of=COMPLETE),
     per_stream(finish.MISSING_DONE, on(END), of=(ANTHROPIC, CHAT, GEMINI_INTERACTIONS)),
-    per_stream(finish.MISSING_DONE, on(END & has_calls, over=True), of=COHERE),
+    per_stream(finish.MISSING_DONE, on(END & has_calls, ends_stream=True), of=COHERE),
     per_stream(finish.MISSING_FINISH, on(FINISH & has_calls), of=(*BLOCKS, *ITEMS)),
     per_stream(finish.MISSING_FINISH, on(FINISH & has_calls, it(reason=None)), of=CHAT),
     per_stream(finish.WRONG_FINISH, on(FINISH & has_calls, it(reason=complete_reason)), of=BLOCKS),

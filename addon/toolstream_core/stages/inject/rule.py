@@ -113,8 +113,8 @@ class Rule:
     """Nothing: the event is dropped."""
     once: bool = False
     """Whether only the first event is replaced: of each call, or of the stream if the cause acts per stream."""
-    over: bool = False
-    """Whether the stream ends here."""
+    ends_stream: bool = False
+    """Whether the stream ends at this event."""
 
 
 class Cause(NamedTuple):
@@ -129,9 +129,9 @@ class Cause(NamedTuple):
     """The kind of the calls that are changed."""
 
 
-def on(events: On, *emits: Emit, once: bool = False, over: bool = False) -> Rule:
+def on(events: On, *emits: Emit, once: bool = False, ends_stream: bool = False) -> Rule:
     """A rule: sends `emits` in place of the events."""
-    return Rule(events, emits, once, over)
+    return Rule(events, emits, once, ends_stream)
 
 
 def per_call(defect: Defect, *rules: Rule, of: str | tuple[str, ...] = (), kind: Kind = Kind.FUNCTION) -> Cause:

@@ -47,21 +47,21 @@ class EarlyFinishRepairer(Repairer):
             self._finish = frame.number, reason
         if not (self._held or (reason and self._waits)):
             return (frame,)
-        out = self._beside_held(frame, says_finish=bool(reason), says_call=bool(resolved))
+        out = self._beside_held(frame, has_finish=bool(reason), has_call=bool(resolved))
         self.forwarded(frame, out, waits=bool(self._held))
         return out
 
-    def _beside_held(self, frame: Frame, *, says_finish: bool, says_call: bool) -> list[Frame]:
+    def _beside_held(self, frame: Frame, *, has_finish: bool, has_call: bool) -> list[Frame]:
         """The events to send while a finish waits. Nothing is sent after a last event without its end."""
         if frame.trailing:
             return [*self.release(), frame]
-        if says_finish:
+        if has_finish:
             out = self._held[1:] if self._early else self._held
             self._held, self._early = [frame], False
             return out
-        if says_call:
+        if has_call:
             out, self._held, self._early = [*self._held[1:], frame], self._held[:1], True
-            self.because(EARLY_FINISH)
+            self.attribute_to(EARLY_FINISH)
             return out
         if frame.data is None and (self._early or len(self._held) <= MAX_COMMENTS):
             self._held += [] if self._early else [frame]

@@ -88,7 +88,7 @@ class IncompleteCalls(Repairer):
         self._held += kept
         self._ended = self._ended or self._is_last(event)
         self.holding = True
-        self.because(CUT_OFF_CALL)
+        self.attribute_to(CUT_OFF_CALL)
         return sent
 
     def _passes(self, event: Event) -> bool:

@@ -70,11 +70,11 @@ class Reporter:
     def repairs_at_end(self, defect: Defect) -> bool:
         """Whether a defect's repair is on, if the defect is reported when the response is over."""
         if defect.code in self._repairs:
-            self.because(defect)
+            self.attribute_to(defect)
             return True
         return False
 
-    def because(self, defect: Defect) -> None:
+    def attribute_to(self, defect: Defect) -> None:
         """Name the defect that requires a change which another defect's repair makes."""
         if defect.name not in self._why:
             self._why.append(defect.name)
@@ -114,7 +114,7 @@ class Repairer(Stage):
         super().__init__(context)
         reporter = self.reporter = Reporter(context)
         self.report, self.audit = reporter.report, reporter.audit
-        self.repairs_at_end, self.because, self.on = reporter.repairs_at_end, reporter.because, reporter.on
+        self.repairs_at_end, self.attribute_to, self.on = reporter.repairs_at_end, reporter.attribute_to, reporter.on
         self._before: list[Frame] = []
         self._after: list[Frame] = []
         """Events since one that may still change, and the frames that were forwarded for them."""

@@ -22,7 +22,7 @@ from tests.protocols.responses.events import (
 )
 from toolstream_core.calls import arguments
 from toolstream_core.calls.arguments import ArgumentText
-from toolstream_core.calls.json_text import meaning
+from toolstream_core.calls.json_text import canonical
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
@@ -99,7 +99,7 @@ def test_sequence_numbers_increase_after_skipped_text(size: int, *, fast: bool) 
 def test_calls_of_one_id_are_compared_at_a_constant_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     """For many calls of one id, the numbers of comparisons and of parsed arguments are linear."""
     compared = parsed = 0
-    original = ArgumentText.meaning.fget  # type: ignore[attr-defined]  # mypy takes the property for its value
+    original = ArgumentText.canonical.fget  # type: ignore[attr-defined]  # mypy takes the property for its value
 
     def count_comparison(self: ArgumentText) -> str:
         nonlocal compared
@@ -109,10 +109,10 @@ def test_calls_of_one_id_are_compared_at_a_constant_cost(monkeypatch: pytest.Mon
     def count_parsing(text: str) -> str:
         nonlocal parsed
         parsed += 1
-        return meaning(text)
+        return canonical(text)
 
-    monkeypatch.setattr(ArgumentText, "meaning", property(count_comparison))
-    monkeypatch.setattr(arguments, "meaning", count_parsing)
+    monkeypatch.setattr(ArgumentText, "canonical", property(count_comparison))
+    monkeypatch.setattr(arguments, "canonical", count_parsing)
     amounts = []
     for count in (200, 400):
         compared = parsed = 0

@@ -1,4 +1,4 @@
-"""Sends the missing parts of a Chat Completions stream at the end of a choice, of the response or of the body."""
+"""Sends the missing parts of a stream at the end of a choice, of the response or of the body."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolstream_core.model import Json, Phase
 from toolstream_core.protocols.chat.edit import read_entry, written
 from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Turn
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finish, Finishes
-from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waiting
+from toolstream_core.protocols.chat.repair.stream import CallFragment, Stream, Waiting
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
@@ -18,7 +18,7 @@ from toolstream_core.wire.write import SseWriter
 
 
 class Closing:
-    """The ends of one stream."""
+    """Sends the missing parts at the ends of one stream."""
 
     def __init__(self, client: Client, stream: Stream, finishes: Finishes, writer: EntryWriter) -> None:
         self._client, self._stream, self._finishes, self._writer = client, stream, finishes, writer
@@ -29,25 +29,25 @@ class Closing:
         self._lacks_part = False
         """Whether a call lacked a part at `[DONE]`."""
 
-    def rest_of(self, choice: int, number: int, *, made: bool, parts: Sequence[Touched] = ()) -> list[Frame]:
+    def rest_of(self, choice: int, number: int, *, fills: bool, parts: Sequence[CallFragment] = ()) -> list[Frame]:
         """The missing parts of a choice's calls at its end, except calls with a fragment in the event (`parts`).
 
-        `made`: the finish reason shows that calls without arguments are complete: they get `{}`.
+        `fills`: the finish reason shows that calls without arguments are complete: they get `{}`.
         """
-        here = {id(part.one) for part in parts if part.fragment.phase is Phase.MORE}
+        here = {id(part.state) for part in parts if part.fragment.phase is Phase.MORE}
         out: list[Frame] = []
         turn = self._client.turn(choice)
-        turn.settle()
+        turn.decide_all()
         for one in turn.unfinished():
             if id(one) in here:
                 continue
-            if one.held or self._client.withholding(one, over=True):
-                released = self._released(one, choice, number, over=True, made=made)
+            if one.held or self._client.withholding(one, final=True):
+                released = self._released(one, choice, number, final=True, fills=fills)
                 out += [self._entry(entry, choice, number) for entry in released]
                 continue
-            if one.text.diverged or one.intended.nothing or (not one.is_open and self._client.doubles(one)):
+            if one.text.diverged or one.intended.is_blank or (not one.is_open and self._client.is_duplicate(one)):
                 continue
-            more = self._writer.lack(one, "", number, upto=one.received, over=True, made=made)
+            more = self._writer.lack(one, "", number, upto=one.received, final=True, fills=fills)
             if more.contradicts:
                 continue
             defect = more.defect or one.defect or LATE_NAME
@@ -55,17 +55,17 @@ class Closing:
                 out.append(self._entry(written(read_entry({}), self._writer.added(one, more, number)), choice, number))
         return out
 
-    def held_entries(self, choice: int, number: int, parts: list[Touched], *, made: bool) -> list[Json]:
-        """The withheld entries of a policy at the end of a choice, to be sent after those of the current event."""
-        here = {id(part.one) for part in parts}
+    def held_entries(self, choice: int, number: int, parts: list[CallFragment], *, fills: bool) -> list[Json]:
+        """The withheld entries at the end of a choice, to be sent after those of the current event."""
+        here = {id(part.state) for part in parts}
         turn = self._client.turn(choice)
-        turn.settle()
+        turn.decide_all()
         held = [one for one in turn.unfinished() if id(one) not in here]
-        return [entry for one in held for entry in self._released(one, choice, number, over=True, made=made)]
+        return [entry for one in held for entry in self._released(one, choice, number, final=True, fills=fills)]
 
     def before(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:
         """The events to send before the usage chunk, which is the last one."""
-        if waiting.touched or waiting.event.content.finishes or not self.is_early_total(waiting.event.frame):
+        if waiting.fragments or waiting.event.content.finishes or not self.is_early_total(waiting.event.frame):
             return []
         if following is None:
             return self._missing_finishes(self._stream.last)
@@ -75,9 +75,9 @@ class Closing:
         """The events to send for `[DONE]`."""
         out = self._at_end_of_turns(frame.number)
         self._stream.done = True
-        self._lacks_part = self._cuts()
+        self._lacks_part = self._any_lacks_part()
         if self._on(CUT_OFF_CALL) and (self._lacks_part or self._client.context.incomplete_calls()):
-            self._reporter.because(CUT_OFF_CALL)
+            self._reporter.attribute_to(CUT_OFF_CALL)
             self._withheld.append(frame)
             return out
         return [*out, frame]
@@ -90,17 +90,17 @@ class Closing:
             return [], [] if self._lacks_part or self._client.context.incomplete_calls() else self._withheld
         kept = self._withheld_events(number)
         for choice in {*self._client.turns, *self._finishes.by_choice}:
-            self._finishes.without_calls(choice)
+            self._finishes.report_without_calls(choice)
         if not clean:
             return kept, []
-        made = self._missing_finishes(number, cut=cut)
+        added = self._missing_finishes(number, cut=cut)
         called = [(self._finishes.of(choice), turn) for choice, turn in self._client.turns.items() if turn.calls]
-        closed = called and all(finish.sent and self._finishes.closed(finish, turn) for finish, turn in called)
+        closed = called and all(finish.sent and self._finishes.is_final(finish, turn) for finish, turn in called)
         writer = self._client.context.writer  # only event streams have [DONE]: not those of Bedrock, nor JSON lines
         lacks_done = closed and not self._stream.failed and isinstance(writer, SseWriter)
         if lacks_done and self._report(MISSING_DONE, number, "the stream ended without [DONE]"):
-            made.append(writer.make(b"[DONE]", number + 1))
-        return kept, made
+            added.append(writer.make(b"[DONE]", number + 1))
+        return kept, added
 
     def released(self, number: int) -> list[Frame]:
         """The events that a policy releases after an event."""
@@ -108,7 +108,7 @@ class Closing:
         return [
             self._entry(entry, choice, number)
             for choice, one in held
-            for entry in self._released(one, choice, number, over=False)
+            for entry in self._released(one, choice, number, final=False)
         ]
 
     def held(self) -> list[Frame]:
@@ -120,18 +120,18 @@ class Closing:
         return out
 
     def is_early_total(self, frame: Frame) -> bool:
-        """Whether the event is the total of the tokens, which comes last, and calls lack their finish."""
+        """Whether the event is the usage chunk, which is the last one, although a choice lacks its finish."""
         if json_access.get(frame.json, "choices") or not isinstance(json_access.get(frame.json, "usage"), dict):
             return False
         turns = self._client.turns.items()
         lacking = any(turn.calls and self._finishes.of(number).sent is None for number, turn in turns)
         return lacking and self._on(MISSING_FINISH)
 
-    def _released(self, state: ClientCall, choice: int, number: int, *, over: bool, made: bool = False) -> list[Json]:
+    def _released(self, state: ClientCall, choice: int, number: int, *, final: bool, fills: bool = False) -> list[Json]:
         """The withheld entries of a call, if the policy allows it; parameters as for `EntryWriter.released`."""
-        if not state.held or self._client.withholding(state, over=over):
+        if not state.held or self._client.withholding(state, final=final):
             return []
-        return self._writer.released(state, number, over=over, made=made)
+        return self._writer.released(state, number, final=final, fills=fills)
 
     def _entry(self, entry: Json, choice: int, number: int) -> Frame:
         """An event with one entry."""
@@ -143,32 +143,32 @@ class Closing:
         for choice, turn in list(self._client.turns.items()):
             finish = self._finishes.of(choice)
             turn.complete = turn.complete or not (turn.finished or self._stream.failed)
-            self._finishes.without_calls(choice)
-            out += self.rest_of(choice, number, made=WORDS.is_complete(finish.delayed or finish.sent or ""))
+            self._finishes.report_without_calls(choice)
+            out += self.rest_of(choice, number, fills=WORDS.is_complete(finish.delayed or finish.sent or ""))
             if (
                 self._stream.failed
                 or finish.sent is not None
-                or not any(not one.intended.nothing for one in turn.calls)
+                or not any(not one.intended.is_blank for one in turn.calls)
             ):
                 continue
-            complete = not self._reporter.has_gap and all(self._is_over(one) for one in turn.calls)
+            complete = not self._reporter.has_gap and all(self._is_complete(one) for one in turn.calls)
             if finish.delayed is not None or (
                 complete and self._report(MISSING_FINISH, number, "no finish reason came before [DONE]")
             ):
-                out += self._finished(choice, finish, turn, number, made=True)
+                out += self._finished(choice, finish, turn, number, fills=True)
             else:
-                self._judge_silent(turn, number)
+                self._report_possibly_incomplete(turn, number)
         for choice in list(self._finishes.by_choice):
-            self._finishes.without_calls(choice)
+            self._finishes.report_without_calls(choice)
         return out
 
-    def _judge_silent(self, turn: Turn, number: int) -> None:
+    def _report_possibly_incomplete(self, turn: Turn, number: int) -> None:
         """Report a missing finish reason, without a repair, if calls without arguments may be incomplete."""
-        calls = [one for one in turn.calls if not self._is_over(one)]
+        calls = [one for one in turn.calls if not self._is_complete(one)]
         if (
             calls
             and not self._reporter.has_gap
-            and all(one.intended.silent and one.intended.may_be_empty for one in calls)
+            and all(one.intended.has_no_arguments and one.intended.may_be_empty for one in calls)
         ):
             message = "no finish reason came before [DONE], and a call has no arguments: it may be incomplete"
             self._client.context.found(MISSING_FINISH.found(number, message)._replace(repair=None))
@@ -184,18 +184,18 @@ class Closing:
         for choice, turn, finish in lacking:
             if finish.delayed is not None or complete:
                 late = finish.delayed is not None and any(one.intended.opened_after(finish.event) for one in turn.calls)
-                made = not late and WORDS.is_complete(finish.delayed or WORDS.called)
-                out += self._finished(choice, finish, turn, number, made=made, cut=late)
+                fills = not late and WORDS.is_complete(finish.delayed or WORDS.called)
+                out += self._finished(choice, finish, turn, number, fills=fills, cut=late)
         return out
 
     def _finished(
-        self, choice: int, finish: Finish, turn: Turn, number: int, *, made: bool, cut: bool = False
+        self, choice: int, finish: Finish, turn: Turn, number: int, *, fills: bool, cut: bool = False
     ) -> list[Frame]:
         """The rest of a choice's calls, and the finish that it lacks; `cut`: the last call was truncated."""
         if finish.delayed is not None:
-            self._reporter.because(EARLY_FINISH)
-        out = self.rest_of(choice, number, made=made)
-        reason = self._finishes.truthful(finish, turn, finish.delayed or WORDS.called)
+            self._reporter.attribute_to(EARLY_FINISH)
+        out = self.rest_of(choice, number, fills=fills)
+        reason = self._finishes.downgraded(finish, turn, finish.delayed or WORDS.called)
         finish.sent = WORDS.cut if cut and self._reporter.repairs_at_end(CUT_OFF_CALL) else reason
         finish.delayed = None
         return [*out, self._stream.chunk(choice, {}, number, finish.sent)]
@@ -206,27 +206,27 @@ class Closing:
         unknown = self._stream.failed or self._reporter.has_gap or self._finishes.called
         if unknown or not all(turn.calls for turn in turns):
             return False
-        calls = [one for turn in turns for one in turn.calls if one.intended.is_id_alone or not one.intended.nothing]
+        calls = [one for turn in turns for one in turn.calls if one.intended.is_id_alone or not one.intended.is_blank]
         complete = bool(calls) and all(one.intended.is_complete_without_end and not one.text.diverged for one in calls)
         return complete and self._report(MISSING_FINISH, self._stream.last, "the stream ended without a finish reason")
 
-    def _is_over(self, state: ClientCall) -> bool:
+    def _is_complete(self, state: ClientCall) -> bool:
         """Whether a call is complete at `[DONE]`: without arguments only if its tool is known to take none."""
-        if state.intended.silent:
-            return state.intended.nothing or self._client.context.has_no_parameters(state.intended.call.name)
+        if state.intended.has_no_arguments:
+            return state.intended.is_blank or self._client.context.has_no_parameters(state.intended.call.name)
         return bool(state.intended.call.name) and state.intended.is_complete_object
 
-    def _cuts(self) -> bool:
-        """Whether a call lacks a part, and no finish reason arrived."""
+    def _any_lacks_part(self) -> bool:
+        """Whether a call without a finish reason lacks a part."""
         if self._stream.failed:
             return False
         for choice, turn in self._client.turns.items():
             if self._finishes.of(choice).sent is None:
                 for one in turn.calls:
-                    empty = one.intended.call.name and one.intended.silent and not one.intended.may_be_empty
+                    empty = one.intended.call.name and one.intended.has_no_arguments and not one.intended.may_be_empty
                     if one.intended.incomplete or empty:
                         return True
         return False
 
     def _withheld_events(self, number: int) -> list[Frame]:
-        return [frame for choice in list(self._client.turns) for frame in self.rest_of(choice, number, made=False)]
+        return [frame for choice in list(self._client.turns) for frame in self.rest_of(choice, number, fills=False)]

@@ -1,4 +1,4 @@
-"""The events of a Chat Completions stream as the client needs them: choices, deltas, messages and finish reasons."""
+"""Rewrites the events of a Chat Completions stream: choices, deltas, messages and finish reasons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from toolstream_core.protocols.chat.edit import (
 from toolstream_core.protocols.chat.repair.client import Client, Turn
 from toolstream_core.protocols.chat.repair.closing import Closing
 from toolstream_core.protocols.chat.repair.finishing import WORDS, Finishes
-from toolstream_core.protocols.chat.repair.stream import Stream, Touched, Waiting
+from toolstream_core.protocols.chat.repair.stream import CallFragment, Stream, Waiting
 from toolstream_core.protocols.chat.repair.writer import EntryWriter
 from toolstream_core.repair.shapes import ONE_CALL_PER_EVENT, Position, at_once
 from toolstream_core.wire import json_access
@@ -37,23 +37,28 @@ from toolstream_core.wire.frame import Frame
 _STREAMED: Final = frozenset(
     {"role", "content", "reasoning", "reasoning_content", "reasoning_details", "refusal", "annotations", "audio"}
 )
-"""Keys of a message that deltas before it have had."""
+"""Keys of a message that earlier deltas had."""
 
 
 def unstreamed(
-    raw: dict[str, Json], touched: list[Touched], number: int, client: Client, stream: Stream, writer: EntryWriter
+    raw: dict[str, Json],
+    fragments: list[CallFragment],
+    number: int,
+    client: Client,
+    stream: Stream,
+    writer: EntryWriter,
 ) -> list[Frame] | None:
-    """The events with these calls; `None` if the message is forwarded unchanged."""
+    """The new events with the calls of a message; `None` if the message is forwarded unchanged."""
     entries = [read_entry(entry) for entry in _message_entries(raw)]
     out: list[Frame] = []
     moved = False
-    for at, part in enumerate(touched):
-        one, choice = part.one, part.fragment.choice
+    for at, part in enumerate(fragments):
+        one, choice = part.state, part.fragment.choice
         one.received = part.upto
         if (one.is_open or one.held) and not one.in_message:
             one.defect = UNSTREAMED_CALLS  # if the deltas lack a part that only the message has
             continue
-        if one.intended.nothing or client.doubles(one):
+        if one.intended.is_blank or client.is_duplicate(one):
             continue
         more = one.lack(part.delta, upto=part.upto)
         if more.contradicts:
@@ -63,7 +68,7 @@ def unstreamed(
             one.text.diverged = True
             continue
         moved = True
-        if names := client.withholding(one, over=True):
+        if names := client.withholding(one, final=True):
             client.reporter.shape(names)
             continue
         if one.is_open and not more.text:
@@ -77,11 +82,11 @@ def unstreamed(
     return out if moved else None
 
 
-def without_calls(choice: dict[str, Json], *, text_said: bool) -> dict[str, Json]:
+def without_calls(choice: dict[str, Json], *, has_text: bool) -> dict[str, Json]:
     """A choice whose calls were sent as deltas: the rest of its message becomes the delta, if no text precedes it."""
     rest, delta = rest_of(choice), choice.get("delta")
     kept = {key: value for key, value in choice.items() if key != "message"}
-    if text_said:
+    if has_text:
         rest = {key: value for key, value in rest.items() if key not in _STREAMED}
     return {**kept, "delta": {**rest, **(delta if isinstance(delta, dict) else {})}}
 
@@ -101,7 +106,7 @@ def _message_entries(choice: Json) -> list[Json]:
 
 
 def spread(frame: Frame, client: Client) -> list[Frame]:
-    """An event for each fragment that the policy makes of the entries; the last one gets the finish reason."""
+    """Split an event into one for each fragment of the policy; the last one gets the finish reason."""
     payload: Json = frame.json
     writer, policy = client.context.writer, client.policy
     entries: list[tuple[int, Json]] = []
@@ -111,9 +116,9 @@ def spread(frame: Frame, client: Client) -> list[Frame]:
         for entry in json_access.items(json_access.get(choice, "delta", "tool_calls")):
             received += 1
             entries += [(number, part) for part in _fragments(entry, client, client.turn(number))]
-    if len(entries) < 2 or (len(entries) == received and not policy.alone):  # noqa: PLR2004
+    if len(entries) < 2 or (len(entries) == received and not policy.one_call_per_event):  # noqa: PLR2004
         return [frame]
-    if received > 1 and policy.alone:
+    if received > 1 and policy.one_call_per_event:
         client.reporter.shape(ONE_CALL_PER_EVENT.names)
     first = writer.rewrite(frame, without_ending(with_entries(payload, entries[:1])))
     middle = [writer.make(entry_chunk(payload, *one), frame.number) for one in entries[1:-1]]
@@ -126,10 +131,10 @@ def _fragments(entry: Json, client: Client, turn: Turn) -> list[Json]:
     if not isinstance(text, str) or one is None:
         return [entry]
     at = Position(nonblank(entry.get("id", ABSENT)) != "", text.endswith("}") and one.has_all)
-    first, *more = client.policy.cut(text, at)
+    first, *more = client.policy.split(text, at)
     if not more:
         return [entry]
-    client.reporter.shape(client.policy.cutting(text, at))
+    client.reporter.shape(client.policy.splitting(text, at))
     head = {**entry, "function": {**entry["function"], "arguments": first}}
     return [head, *(continuation(one.place, delta) for delta in more)]
 
@@ -146,7 +151,7 @@ class ChatEvents:
         self._writer = EntryWriter(client, self.stream, self._finishes)
         self._closing = Closing(client, self.stream, self._finishes, self._writer)
         policy = client.policy
-        self._holds, self._spreads = policy.holds, policy.alone or policy.cut is not at_once
+        self._withholds, self._spreads = policy.withholds, policy.one_call_per_event or policy.split is not at_once
         self.held = self._closing.held
 
     @property
@@ -154,32 +159,32 @@ class ChatEvents:
         """Whether the stage must get the next event."""
         return self.stream.needs_next_event or (self._finishes.any_sent and not self.stream.done)
 
-    def is_forwarded(self, part: Touched, frame: Frame) -> bool:
-        """Whether an event with one fragment is forwarded unchanged, because the client lacks exactly this."""
-        fragment, one, delta = part.fragment, part.one, part.delta
+    def is_forwarded(self, part: CallFragment, frame: Frame) -> bool:
+        """Whether an event with one fragment is forwarded unchanged, because it is exactly what the client lacks."""
+        fragment, one, delta = part.fragment, part.state, part.delta
         if self.stream.done or not one.is_open or not delta or not fragment.well_formed:
             return False
-        if self._holds or self._spreads:
+        if self._withholds or self._spreads:
             return False
         if fragment.id is not ABSENT or fragment.name is not ABSENT or not (fragment.type is ABSENT or fragment.type):
             return False
-        if fragment.index != one.place or fragment.phase is not Phase.MORE or part.one.header["index"] != one.place:
+        if fragment.index != one.place or fragment.phase is not Phase.MORE or part.state.header["index"] != one.place:
             return False
         finish = self._finishes.by_choice.get(fragment.choice)
-        if (finish is not None and finish.sent) or not one.needs(delta):
+        if (finish is not None and finish.sent) or not one.is_in_step(delta):
             return False
         if self.client.choice(fragment.choice) != fragment.choice or self.stream.differs(frame):
             return False
-        self.stream.passes(frame)
-        one.got(delta, as_received=True)
+        self.stream.note_forwarded(frame)
+        one.note_sent(delta, as_received=True)
         self.stream.last = frame.number
         return True
 
-    def arrives(self, waiting: Waiting) -> None:
-        """Take an event: update the state of the response."""
-        self.stream.arrives(waiting.event)
-        if len(waiting.touched) != len(waiting.event.content.fragments):
-            self._pass_by(waiting.event.content.fragments)
+    def take(self, waiting: Waiting) -> None:
+        """Update the state of the response with a received event."""
+        self.stream.take(waiting.event)
+        if len(waiting.fragments) != len(waiting.event.content.fragments):
+            self._note_unchecked(waiting.event.content.fragments)
         if self._finishes.by_choice:
             self._finishes.note(waiting)
         for finish in waiting.event.content.finishes:
@@ -187,26 +192,26 @@ class ChatEvents:
             turn.finished = turn.finished or bool(finish.reason)
             turn.complete = WORDS.is_complete(finish.reason) if finish.reason else turn.complete
             if finish.reason and not (WORDS.is_complete(finish.reason) and turn.lacks):
-                turn.settle()
+                turn.decide_all()
 
-    def _pass_by(self, fragments: Iterable[Fragment]) -> None:
-        """Record calls that are forwarded unchanged: of custom tools, or if calls are not checked."""
+    def _note_unchecked(self, fragments: Iterable[Fragment]) -> None:
+        """Note calls that are forwarded unchanged: of custom tools, or if calls are not checked."""
         for one in fragments:
-            if one.kind is Kind.CUSTOM or not self.stream.judges_calls:
+            if one.kind is Kind.CUSTOM or not self.stream.checks_calls:
                 self._finishes.called.add(one.choice)
-                self.client.turn(one.choice).placed(one.index)
+                self.client.turn(one.choice).note_place(one.index)
 
     def waits(self, first: Waiting, following: Waiting | None) -> bool:
-        """Whether the first event in the queue waits, because `following`, the next event of substance, may deny it.
+        """Whether the first event in the queue waits; `following`: the next event with content.
 
-        A finish waits if calls lack a part, and the total of the tokens if they lack their finish.
+        A finish waits if calls lack a part, the usage chunk if a choice lacks its finish.
         """
         content = first.event.content
-        if following is not None or self.stream.done or (first.touched and not content.finishes):
+        if following is not None or self.stream.done or (first.fragments and not content.finishes):
             return False
         reasons = [one for one in content.finishes if one.reason]
         if not reasons:
-            return not first.touched and self._closing.is_early_total(first.event.frame)
+            return not first.fragments and self._closing.is_early_total(first.event.frame)
         if self._on(EARLY_FINISH):
             return True
         if not (self._on(CUT_OFF_CALL) or self._on(EMPTY_ARGUMENTS)):
@@ -218,7 +223,7 @@ class ChatEvents:
         return self._spread(self._sent(waiting, following))
 
     def _spread(self, frames: list[Frame]) -> list[Frame]:
-        """The frames, split as the policy needs them."""
+        """Split frames as the policy requires."""
         if not self._spreads:
             return frames
         return [part for frame in frames for part in spread(frame, self.client)]
@@ -232,21 +237,21 @@ class ChatEvents:
         if content.error:
             self.stream.failed = True
             self._report(IN_BAND_ERROR, frame.number, f"the provider reports an error: {content.error}")
-        if content.end and not content.finishes and not waiting.touched:
+        if content.end and not content.finishes and not waiting.fragments:
             return self._closing.at_done(frame)
         if frame.data is None:
             return [frame]
         payload = frame.json
-        before = [] if waiting.touched else self._closing.before(waiting, following)
+        before = [] if waiting.fragments else self._closing.before(waiting, following)
         if not isinstance(payload, dict) or payload.get("choices") is None:
             self.stream.last = frame.number
-            return [*before, *self.stream.pinned(frame, self._with_choices(frame, content))]
+            return [*before, *self.stream.with_stream_id(frame, self._with_choices(frame, content))]
         result = self._rewritten(payload, waiting, following, before)
-        released = self._closing.released(frame.number) if self._holds else []
+        released = self._closing.released(frame.number) if self._withholds else []
         if result is payload:
             return [*before, frame, *released]
         sent = {} if self.stream.head is payload else self.stream.head
-        if (waiting.touched or content.finishes) and has_nothing(result, sent) and not has_role(result):
+        if (waiting.fragments or content.finishes) and has_nothing(result, sent) and not has_role(result):
             return [*before, *released]
         return [*before, self._context.writer.rewrite(frame, result), *released]
 
@@ -273,7 +278,7 @@ class ChatEvents:
         self.stream.remember(payload)
         changed = any(made is not raw for made, raw in zip(choices, raws, strict=True))
         result = {**payload, "choices": choices} if changed else payload
-        if self.stream.differs(frame, seen=bool(waiting.touched or waiting.event.content.finishes)):
+        if self.stream.differs(frame, seen=bool(waiting.fragments or waiting.event.content.finishes)):
             result = {**result, "id": self.stream.head["id"]}
         return result
 
@@ -292,19 +297,19 @@ class ChatEvents:
             return raw
         event = waiting.event
         own_calls = (
-            [part for part in waiting.touched if part.fragment.choice == number] if self.stream.judges_calls else []
+            [part for part in waiting.fragments if part.fragment.choice == number] if self.stream.checks_calls else []
         )
         ends = [one for one in event.content.finishes if one.choice == number]
-        over = bool(ends) and ends[0].reason != "" and not (following is not None and following.brings_more(number))
+        final = bool(ends) and ends[0].reason != "" and not (following is not None and following.has_more_of(number))
         out = self._with_delta(self._streamed(raw, own_calls, event, before), own_calls, event, ends=bool(ends))
         fails = following is not None and following.event.content.error is not None
-        made = over and WORDS.is_complete(ends[0].reason) and not fails
+        fills = final and WORDS.is_complete(ends[0].reason) and not fails
         if isinstance(out.get("delta"), dict):
-            out = self._delta(out, own_calls, event, over=over)
-            if over and own_calls and self._holds:
-                out = _with_entries(out, self._closing.held_entries(number, event.frame.number, own_calls, made=made))
+            out = self._delta(out, own_calls, event, final=final)
+            if final and own_calls and self._withholds:
+                out = _with_entries(out, self._closing.held_entries(number, event.frame.number, own_calls, fills=fills))
         for finish in ends:
-            before += self._closing.rest_of(number, event.frame.number, made=made, parts=own_calls) if over else []
+            before += self._closing.rest_of(number, event.frame.number, fills=fills, parts=own_calls) if final else []
             value = self._finishes.value(finish.reason, number, event, following)
             if value != finish.reason:
                 out = {**out, "finish_reason": value}
@@ -313,7 +318,7 @@ class ChatEvents:
         return out
 
     def _streamed(
-        self, choice: dict[str, Json], own_calls: list[Touched], event: Event, before: list[Frame]
+        self, choice: dict[str, Json], own_calls: list[CallFragment], event: Event, before: list[Frame]
     ) -> dict[str, Json]:
         """The choice without the calls of its message, which are sent as deltas before it."""
         complete = [part for part in own_calls if part.fragment.phase is Phase.WHOLE]
@@ -322,16 +327,16 @@ class ChatEvents:
         number = event.frame.number
         streamed = unstreamed(choice, complete, number, self.client, self.stream, self._writer)
         if streamed is None:
-            names = tuple(name for part in complete for name in self.client.withholding(part.one, over=True))
+            names = tuple(name for part in complete for name in self.client.withholding(part.state, final=True))
             self.client.reporter.shape(names)
             return {**choice, "message": rest_of(choice)} if names else choice
         before += streamed
-        return without_calls(choice, text_said=self.stream.text_said)
+        return without_calls(choice, has_text=self.stream.has_text)
 
     def _with_delta(
-        self, choice: dict[str, Json], own_calls: list[Touched], event: Event, *, ends: bool
+        self, choice: dict[str, Json], own_calls: list[CallFragment], event: Event, *, ends: bool
     ) -> dict[str, Json]:
-        """The choice with the `delta` object that it lacks."""
+        """The choice with a `delta` object, if it lacks one."""
         bare = not isinstance(choice.get("delta"), dict) and ("message" not in choice or self.stream.head)
         if not (bare and (ends or not own_calls)):
             return choice
@@ -339,16 +344,18 @@ class ChatEvents:
             return choice
         return {**choice, "delta": {}, "finish_reason": choice.get("finish_reason")}
 
-    def _delta(self, choice: dict[str, Json], own_calls: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
-        """The choice with the missing parts of the calls in its delta; `over`: no more of them arrives."""
+    def _delta(
+        self, choice: dict[str, Json], own_calls: list[CallFragment], event: Event, *, final: bool
+    ) -> dict[str, Json]:
+        """The choice with the missing parts of its calls; `final`: no more fragments arrive."""
         delta = choice["delta"]
         parts = [part for part in own_calls if part.fragment.phase is Phase.MORE]
         if parts and len(parts) != len(entries_of(delta)):  # among entries of custom tools
             for part in parts:
-                part.one.text.diverged = True
+                part.state.text.diverged = True
             parts = []
-        changed = self._writer.delta(delta, parts, event, over=over) if parts else delta
-        self.stream.text_said = self.stream.text_said or bool(delta.get("content"))
+        changed = self._writer.delta(delta, parts, event, final=final) if parts else delta
+        self.stream.has_text = self.stream.has_text or bool(delta.get("content"))
         return choice if changed is delta else {**choice, "delta": changed}
 
 

@@ -1,6 +1,6 @@
-"""Names differences: the received field of an entry, the intended one, and the defect.
+"""Names the defect of a field that differs from its intended value, with a message.
 
-A difference whose repair is off stays. One without a defect follows from another.
+A difference without a defect (`None`) results from another one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from toolstream_core.repair.fields import Fields
 
 
 class Named(NamedTuple):
-    """A difference with its name."""
+    """The defect of a difference."""
 
     defect: Defect
     message: str
@@ -46,107 +46,107 @@ class Named(NamedTuple):
 
 
 class EntryContext(NamedTuple):
-    """An entry that is written: its call, and the state of the client."""
+    """The entry to write, and the state of its call."""
 
-    one: ClientCall
+    state: ClientCall
     turn: Turn
     opens: bool
     """Whether the entry opens the call for the client."""
     more: Lack
-    was: Fields
+    received: Fields
     """The received fields."""
 
 
-def index(was: Json, should: Json, at: EntryContext) -> Named | None:
+def index(received: Json, intended: Json, entry: EntryContext) -> Named | None:
     """An index: absent, odd, another call's, out of order, or changed."""
-    call = at.one.intended.call
-    if was is ABSENT:
-        message = "the call opens without an index" if at.opens else "a continuation has no index"
-        clear = not call.guessed if not at.opens else bool(nonblank(call.id)) or len(at.turn.calls) == 1
+    call = entry.state.intended.call
+    if received is ABSENT:
+        message = "the call opens without an index" if entry.opens else "a continuation has no index"
+        clear = not call.guessed if not entry.opens else bool(nonblank(call.id)) or len(entry.turn.calls) == 1
         return Named(MISSING_INDEX, message, NOTE if clear else None)
-    if type(was) is not int:
-        return Named(ODD_INDEX, f"the index is {was!r}", NOTE if was is None and at.opens else None)
-    if at.opens:
-        if was < 0:
-            return Named(ODD_INDEX, f"the index is {was!r}", NOTE)
-        taken = at.turn.indexes.get(was)
-        if taken is not None and taken is not at.one:
-            return Named(REUSED_INDEX, f"index {was} is that of an earlier call")
-        return Named(OFFSET_INDEX, f"the index is {was} where {should} comes next")
-    header = at.one.header.get("index", ABSENT)
-    if type(header) is int and was != header:
-        return Named(CHANGING_INDEX, f"the index goes from {header} to {was}")
+    if type(received) is not int:
+        return Named(ODD_INDEX, f"the index is {received!r}", NOTE if received is None and entry.opens else None)
+    if entry.opens:
+        if received < 0:
+            return Named(ODD_INDEX, f"the index is {received!r}", NOTE)
+        taken = entry.turn.indexes.get(received)
+        if taken is not None and taken is not entry.state:
+            return Named(REUSED_INDEX, f"index {received} is that of an earlier call")
+        return Named(OFFSET_INDEX, f"the index is {received} where {intended} comes next")
+    header = entry.state.header.get("index", ABSENT)
+    if type(header) is int and received != header:
+        return Named(CHANGING_INDEX, f"the index goes from {header} to {received}")
     return None
 
 
-def call_id(was: Json, should: Json, at: EntryContext) -> Named | None:
+def call_id(received: Json, intended: Json, entry: EntryContext) -> Named | None:
     """An id: missing, another call's, late, empty, repeated, or changed."""
-    given = at.one.intended.call.id
-    if at.opens:
+    given = entry.state.intended.call.id
+    if entry.opens:
         if not given:
-            return Named(MISSING_ID, "the call opens without an id", NOTE if was == "" else None)
-        if should != given:
+            return Named(MISSING_ID, "the call opens without an id", NOTE if received == "" else None)
+        if intended != given:
             return Named(DUPLICATE_ID, f"id {given} is that of another call")
-        if type(was) is int:
-            return Named(MISSING_ID, f"the id is the number {was}")
+        if type(received) is int:
+            return Named(MISSING_ID, f"the id is the number {received}")
         return Named(LATE_ID, "the id comes after the call's first fragment")
-    if was is None:
+    if received is None:
         return Named(NULL_IDENTITY, "a continuation has id null")
-    if type(was) is int:
-        return Named(REPEATED_ID if str(was) == given else CHANGING_ID, f"a continuation has id {was}")
-    if not nonblank(was):
-        return Named(EMPTY_ID, f'a continuation has id "{was}"')
-    if was != given:
-        return Named(CHANGING_ID, f"the id goes from {given} to {was}")
-    if not nonblank(at.one.header.get("id", ABSENT)):
+    if type(received) is int:
+        return Named(REPEATED_ID if str(received) == given else CHANGING_ID, f"a continuation has id {received}")
+    if not nonblank(received):
+        return Named(EMPTY_ID, f'a continuation has id "{received}"')
+    if received != given:
+        return Named(CHANGING_ID, f"the id goes from {given} to {received}")
+    if not nonblank(entry.state.header.get("id", ABSENT)):
         return Named(LATE_ID, "the id comes after the call's first fragment")
     return Named(REPEATED_ID, "a continuation has the call's id again")
 
 
-def name(was: Json, should: Json, at: EntryContext) -> Named | None:
+def name(received: Json, intended: Json, entry: EntryContext) -> Named | None:
     """A name: missing, late, in parts, decorated, empty, or repeated."""
-    given = at.one.intended.call.name
-    if at.opens:
-        if not nonblank(was):
+    given = entry.state.intended.call.name
+    if entry.opens:
+        if not nonblank(received):
             return Named(LATE_NAME, "the name comes after the call's first fragment")
-        if was != given:
+        if received != given:
             return Named(SPLIT_NAME, "the name is spread over several fragments")
-        return Named(DECORATED_NAME, f"the name is {was!r}, the tool is {should}")
-    if was is None:
+        return Named(DECORATED_NAME, f"the name is {received!r}, the tool is {intended}")
+    if received is None:
         return Named(NULL_IDENTITY, "a continuation has name null")
-    if not nonblank(was):
-        return Named(EMPTY_NAME, f'a continuation has name "{was}"')
-    opened = at.one.header.get("name", ABSENT)
+    if not nonblank(received):
+        return Named(EMPTY_NAME, f'a continuation has name "{received}"')
+    opened = entry.state.header.get("name", ABSENT)
     if not nonblank(opened):
         return Named(LATE_NAME, "the name comes after the call's first fragment")
-    if is_markup(str(was)):
-        return Named(DECORATED_NAME, f"a continuation has {was!r} as its name")
-    if was == given:
+    if is_markup(str(received)):
+        return Named(DECORATED_NAME, f"a continuation has {received!r} as its name")
+    if received == given:
         return Named(REPEATED_NAME, "a continuation has the call's name again")
     return Named(SPLIT_NAME, "the name is spread over several fragments")
 
 
-def call_type(was: Json, should: Json, at: EntryContext) -> Named | None:
+def call_type(received: Json, intended: Json, entry: EntryContext) -> Named | None:
     """A type: missing at the start of the call, empty or null later."""
-    if at.opens:
+    if entry.opens:
         return Named(MISSING_TYPE, "the call opens without its type")
-    if was is None:
+    if received is None:
         return Named(NULL_IDENTITY, "a continuation has type null")
-    return Named(MISSING_TYPE, 'a continuation has type ""') if was == "" else None
+    return Named(MISSING_TYPE, 'a continuation has type ""') if received == "" else None
 
 
-def argument_form(was: Json, should: Json, at: EntryContext) -> Named | None:
+def argument_form(received: Json, intended: Json, entry: EntryContext) -> Named | None:
     """The form of the arguments; `None` if it is the usual one."""
-    if was is None:
+    if received is None:
         return Named(NULL_ARGUMENTS, NULL_ARGUMENTS.meaning)
-    if was is ABSENT and "parameters" in at.was:
+    if received is ABSENT and "parameters" in entry.received:
         return MISNAMED
-    if was is ABSENT:
-        return Named(NULL_ARGUMENTS, "the call opens without arguments") if at.opens else None
-    return None if isinstance(was, str) else Named(OBJECT_ARGUMENTS, OBJECT_ARGUMENTS.meaning)
+    if received is ABSENT:
+        return Named(NULL_ARGUMENTS, "the call opens without arguments") if entry.opens else None
+    return None if isinstance(received, str) else Named(OBJECT_ARGUMENTS, OBJECT_ARGUMENTS.meaning)
 
 
-def misnamed(was: Json, should: Json, at: EntryContext) -> Named | None:
+def misnamed(received: Json, intended: Json, entry: EntryContext) -> Named | None:
     """Arguments under another key."""
     return MISNAMED
 

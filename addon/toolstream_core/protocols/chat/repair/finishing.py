@@ -1,4 +1,4 @@
-"""Finish reasons of the choices of one Chat Completions response: received, sent, and due ones."""
+"""The finish reasons of the choices of a response: received, sent and delayed ones."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ FINAL: Final = frozenset({WORDS.called, "length", "content_filter"})
 
 
 class Finish:
-    """How one choice finishes."""
+    """The finish reasons of one choice."""
 
     def __init__(self) -> None:
         self.received: set[str] = set()
         """Every reason that was received."""
         self.sent: str | None = None
-        """The one that the client has."""
+        """The reason that was sent."""
         self.event = 0
-        """The event that had it."""
+        """The number of its event."""
         self.resumed = False
         """Whether more of the calls arrived after it."""
         self.delayed: str | None = None
-        """An early one that still must be sent."""
+        """An early reason that was not sent yet."""
         self.shortened = False
         """Whether the client was sent `length` because a call was incomplete."""
 
 
 class Finishes:
-    """How the choices of one stream finish."""
+    """The finish reasons of one stream."""
 
     def __init__(self, client: Client, stream: Stream) -> None:
         self._client, self._stream = client, stream
@@ -58,7 +58,7 @@ class Finishes:
         """Choices with calls that are forwarded unchanged."""
 
     def of(self, choice: int) -> Finish:
-        """How a choice finishes."""
+        """The finish reasons of a choice."""
         choice = self._client.choice(choice)
         return self.by_choice.get(choice) or self.by_choice.setdefault(choice, Finish())
 
@@ -68,17 +68,17 @@ class Finishes:
         return any(one.sent for one in self.by_choice.values())
 
     def note(self, waiting: Waiting) -> None:
-        """Report a finish reason that more of the response follows."""
+        """Report an earlier finish reason if more of the response follows it."""
         event, number = waiting.event, waiting.event.frame.number
-        for part in waiting.touched:
-            finish, repeated = self.of(part.fragment.choice), part.fragment.phase is Phase.WHOLE and part.one.is_open
+        for part in waiting.fragments:
+            finish, repeated = self.of(part.fragment.choice), part.fragment.phase is Phase.WHOLE and part.state.is_open
             if finish.sent is None or self._stream.done or (repeated and not part.fresh):
                 continue
             finish.resumed = True
             self._report(EARLY_FINISH, finish.event, f"a fragment comes after finish reason {finish.sent}")
             if finish.shortened and part.delta:
                 message = "the finish reason came before the end of the arguments"
-                self._report(CUT_OFF_CALL, number, message, part.one.intended.call)
+                self._report(CUT_OFF_CALL, number, message, part.state.intended.call)
         for choice, finish in self.by_choice.items() if event.content.text and not self._stream.done else ():
             if finish.sent is not None and has_text(event.frame, choice):
                 self._report(EARLY_FINISH, finish.event, f"the response continues after finish reason {finish.sent}")
@@ -97,7 +97,7 @@ class Finishes:
     ) -> str | None:
         if not reason:
             return None if self._report(EMPTY_FINISH, at, 'the finish reason is ""') else reason
-        has_more, kept = (following is not None and following.brings_more(number)), finish.delayed
+        has_more, kept = (following is not None and following.has_more_of(number)), finish.delayed
         finish.delayed = None
         if finish.sent is not None and has_more:
             return self._repeated(finish, reason, reason, at)
@@ -112,18 +112,18 @@ class Finishes:
             message = f"the response continues after finish reason {reason}"
             repair = self._report(EARLY_FINISH, at, message)
             if repair or (has_more and self._on(CUT_OFF_CALL) and WORDS.is_complete(reason)):
-                self._reporter.because(EARLY_FINISH)
+                self._reporter.attribute_to(EARLY_FINISH)
                 finish.delayed, finish.event = value, at
                 return None
-        return value if has_more else self.truthful(finish, turn, value)
+        return value if has_more else self.downgraded(finish, turn, value)
 
     def _translated(self, finish: Finish, turn: Turn, reason: str, at: int) -> str:
-        value, legacy = reason, reason == "function_call" and not self._stream.judges_calls
+        value, legacy = reason, reason == "function_call" and not self._stream.checks_calls
         foreign = WORDS.translated(reason) != reason and not legacy
         if foreign and self._report(FOREIGN_FINISH, at, f"the finish reason is {reason}"):
             value = WORDS.translated(reason)
-        settled = finish.sent is not None and not finish.resumed
-        if value != WORDS.complete or settled or not turn.is_complete or self._is_forced:
+        is_sent = finish.sent is not None and not finish.resumed
+        if value != WORDS.complete or is_sent or not turn.is_complete or self._is_forced:
             return value
         return WORDS.called if self._report(WRONG_FINISH, at, "finish reason stop although calls were made") else value
 
@@ -138,19 +138,19 @@ class Finishes:
         repair = self._report(REPEATED_FINISH, at, message, severity=severity)
         return None if repair else value
 
-    def truthful(self, finish: Finish, turn: Turn, reason: str) -> str:
-        """The reason, or `length` if it promises complete calls and one is incomplete."""
+    def downgraded(self, finish: Finish, turn: Turn, reason: str) -> str:
+        """The reason, or `length` if a call is incomplete."""
         promises = reason in {WORDS.complete, WORDS.called}
         finish.shortened = promises and turn.has_incomplete and self._reporter.repairs_at_end(CUT_OFF_CALL)
         return "length" if finish.shortened else reason
 
-    def closed(self, finish: Finish, turn: Turn) -> bool:
+    def is_final(self, finish: Finish, turn: Turn) -> bool:
         """Whether a finish reason arrived after all calls, or they need none."""
         if finish.resumed:
-            return all(one.intended.is_complete_object or one.intended.nothing for one in turn.unfinished())
+            return all(one.intended.is_complete_object or one.intended.is_blank for one in turn.unfinished())
         return turn.is_complete
 
-    def without_calls(self, choice: int) -> None:
+    def report_without_calls(self, choice: int) -> None:
         """Report a finish reason that promises calls in a choice without calls."""
         finish = self.of(choice)
         if WORDS.called not in map(WORDS.translated, finish.received) or self._client.turn(choice).calls:

@@ -1,4 +1,4 @@
-"""The repair of one stream: an event waits until its calls are certain, then the client gets the missing parts."""
+"""Repairs Chat Completions streams: an event waits until its calls are certain, then gets their missing parts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.model import Event, Fragment, Kind, Phase, SkippedRun
 from toolstream_core.protocols.chat.repair.client import Client
 from toolstream_core.protocols.chat.repair.events import ChatEvents
-from toolstream_core.protocols.chat.repair.stream import Touched, Waiting
-from toolstream_core.repair.client_text import is_withheld, skip
+from toolstream_core.protocols.chat.repair.stream import CallFragment, Waiting
+from toolstream_core.repair.client_text import add_skipped, is_withheld
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE, Policy
 from toolstream_core.stages.context import Context
@@ -27,7 +27,7 @@ class ChatRepair(Repairer):
 
     @override
     def __init__(self, context: Context, policy: Policy = NO_SHAPE) -> None:
-        """`policy`: what the client needs."""
+        """`policy`: the encoding that the client supports."""
         super().__init__(context)
         self.client = Client(context, self.reporter, policy)
         self._events = ChatEvents(self.client)
@@ -48,24 +48,24 @@ class ChatRepair(Repairer):
         if frame.trailing and frame.raw.strip() and self._last is None:
             self._last = event, resolved
             return ()
-        judged = resolved if self._events.stream.judges_calls else ()
-        touched = self._touched([one for one in judged if one.call.kind is Kind.FUNCTION], frame.number)
+        judged = resolved if self._events.stream.checks_calls else ()
+        fragments = self._call_fragments([one for one in judged if one.call.kind is Kind.FUNCTION], frame.number)
         alone = not (self._queue or content.finishes or content.error)
-        if alone and len(touched) == 1 and len(resolved) == 1 and self._events.is_forwarded(touched[0], frame):
+        if alone and len(fragments) == 1 and len(resolved) == 1 and self._events.is_forwarded(fragments[0], frame):
             return (frame,)
-        waiting = Waiting(event, touched)
-        self._events.arrives(waiting)
+        waiting = Waiting(event, fragments)
+        self._events.take(waiting)
         if content.end or content.error:
-            self.client.settle()
+            self.client.decide_all()
         if not self._queue and not self._waits(waiting, followed=False):
-            self._queue.forward(waiting)
+            self._queue.note_forwarded(waiting)
             frames = self._frames(waiting, None)
-            self._queue.sent()
+            self._queue.note_sent()
             return frames
         self._queue.add(waiting)
         if self._queue.too_long:
-            self.client.settle(over=False)
-        return self._gone()
+            self.client.decide_all(final=False)
+        return self._send_ready()
 
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
@@ -78,9 +78,9 @@ class ChatRepair(Repairer):
             else:
                 gone = list(self.take(*self._last))
                 out += [*map(self._context.writer.ended, gone[:-1]), *gone[-1:]]
-        self.client.settle(ended=True)
+        self.client.decide_all(ended=True)
         self._ending = True
-        out += self._gone()
+        out += self._send_ready()
         kept, added = self._events.end(clean=clean, cut=bool(cut))
         if not (kept or added):
             return [*out, *cut]
@@ -98,72 +98,72 @@ class ChatRepair(Repairer):
     @override
     def needs_every_event(self, call: OpenCall) -> bool:
         one = self.client.find(call)
-        if not self.client.policy.shapes_nothing:
+        if not self.client.policy.is_empty:
             return True
         if one is None or not one.is_open or self._queue:
             return True
-        return not (one.needs() or is_withheld(one.intended.meaning, one.text))
+        return not (one.is_in_step() or is_withheld(one.intended.reader, one.text))
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
         one = self.client.find(call)
         if one is None or not one.is_open or self.holding or not self._context.judging:
             return False
-        return self.client.policy.shapes_nothing and (one.text.diverged or one.intended.meaning.decided)
+        return self.client.policy.is_empty and (one.text.diverged or one.intended.reader.decided)
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
         one = self.client.find(call)
         if one is not None:
-            for number, defect in skip(one.intended.meaning, one.text, passed):
+            for number, defect in add_skipped(one.intended.reader, one.text, passed):
                 self.report(defect, number, defect.meaning, call)
             self.client.turn_of(one).skipped(one)
         self._events.stream.skipped(passed.first + passed.events - 1)
 
-    def _touched(self, resolved: Sequence[ResolvedFragment], number: int) -> list[Touched]:
-        """The fragments of an event. A call gets the arguments of all of them at once, as it has them already."""
+    def _call_fragments(self, resolved: Sequence[ResolvedFragment], number: int) -> list[CallFragment]:
+        """The fragments of an event, each with its call. The first one of a call adds the arguments of all."""
         if len(resolved) == 1:
             fragment, call = resolved[0]
-            return [self._touch(fragment, call, _arguments_of(fragment), number)]
+            return [self._call_fragment(fragment, call, _arguments_of(fragment), number)]
         texts: dict[int, str] = {}
         for fragment, call in resolved:
             texts[id(call)] = texts.get(id(call), "") + _arguments_of(fragment)
         left = {key: len(text) for key, text in texts.items()}
-        out: list[Touched] = []
+        out: list[CallFragment] = []
         for fragment, call in resolved:
             left[id(call)] -= len(_arguments_of(fragment))
-            out.append(self._touch(fragment, call, texts.pop(id(call), ""), number, left[id(call)]))
+            out.append(self._call_fragment(fragment, call, texts.pop(id(call), ""), number, left[id(call)]))
         return out
 
-    def _touch(self, fragment: Fragment, call: OpenCall, text: str, number: int, left: int = 0) -> Touched:
+    def _call_fragment(self, fragment: Fragment, call: OpenCall, text: str, number: int, left: int = 0) -> CallFragment:
         """A fragment; `text`: its arguments, `left`: the characters of later fragments in the same event."""
         one = self.client.call(call)
         if fragment.choice != call.choice:
             self.client.join(fragment.choice, call, number)
         identity = (call.id, call.name)
         fresh, one.seen_as = one.seen_as != identity, identity
-        one.intended.meaning.add(text, call.arguments)
+        one.intended.reader.add(text, call.arguments)
         if fragment.phase is Phase.MORE:
-            one.text.diverged = one.text.diverged or one.intended.meaning.is_too_long
+            one.text.diverged = one.text.diverged or one.intended.reader.is_too_long
         turn = self.client.turn_of(one)
         if fresh and call.id:
             turn.same_id.add(call.id, one)
         turn.note(one)
-        return Touched(fragment, one, call.arguments.size - left, fresh)
+        return CallFragment(fragment, one, call.arguments.size - left, fresh)
 
     def _waits(self, first: Waiting, *, followed: bool) -> bool:
-        """Whether the meaning of an event for its calls or the turn may still change."""
-        for part in first.touched:
-            if self.client.waits(part.one):
+        """Whether later events may change the frames to send for an event."""
+        for part in first.fragments:
+            if self.client.waits(part.state):
                 return True
         return not self._ending and self._events.waits(first, self._following(first, 1) if followed else None)
 
-    def _gone(self) -> list[Frame]:
-        """The events that need not wait any longer."""
+    def _send_ready(self) -> list[Frame]:
+        """The frames to send for events that no longer wait."""
         out: list[Frame] = []
         for first in self._queue.ready(self._waits):
             out += self._frames(first, self._following(first, 0))
-        self._queue.sent()
+        self._queue.note_sent()
         return out
 
     def _frames(self, waiting: Waiting, following: Waiting | None) -> list[Frame]:

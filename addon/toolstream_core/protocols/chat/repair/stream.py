@@ -1,4 +1,4 @@
-"""One Chat Completions stream apart from its calls: envelope, choices, position; its events until they are sent."""
+"""The state of a stream apart from its calls: the envelope of chunks, and event numbers."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ ENOUGH: Final = 2
 """Chunks after which an id that has not changed counts as the stream's."""
 
 
-class Touched(NamedTuple):
-    """A fragment of an event, and its call."""
+class CallFragment(NamedTuple):
+    """A fragment, and its call at the client."""
 
     fragment: Fragment
-    one: ClientCall
+    state: ClientCall
     upto: int
-    """How many characters of the call's arguments had arrived with it."""
+    """The number of characters of the call's arguments up to it."""
     fresh: bool
-    """Whether it has an id or a name for the first time."""
+    """Whether it has the first id or name of the call."""
 
     @property
     def delta(self) -> str:
@@ -38,10 +38,10 @@ class Touched(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """An event between its arrival and the client."""
+    """An event that was not sent yet."""
 
     event: Event
-    touched: Sequence[Touched]
+    fragments: Sequence[CallFragment]
 
     @property
     def has_content(self) -> bool:
@@ -49,11 +49,11 @@ class Waiting(NamedTuple):
         content = self.event.content
         if content.end or content.error or content.text.strip() or content.thought.strip():
             return True
-        return any(part.fresh or part.delta for part in self.touched)
+        return any(part.fresh or part.delta for part in self.fragments)
 
-    def brings_more(self, choice: int) -> bool:
-        """Whether it has more of a choice's calls; repeated ids and names do not count."""
-        return any(part.fragment.choice == choice and (part.fresh or part.delta) for part in self.touched)
+    def has_more_of(self, choice: int) -> bool:
+        """Whether it continues calls of a choice; repeated ids and names do not count."""
+        return any(part.fragment.choice == choice and (part.fresh or part.delta) for part in self.fragments)
 
 
 class Stream:
@@ -63,7 +63,7 @@ class Stream:
         self._context, self._reporter, self._report = client.context, client.reporter, client.reporter.report
         self.head: dict[str, Json] = {}
         """The envelope of the first chunk that has a choice, for added events."""
-        self.last, self.arrived = 0, -1
+        self.last, self.last_received = 0, -1
         """Numbers of the last event that was sent, and of the last that was received."""
         self.done = False
         """Whether `[DONE]` was received."""
@@ -71,30 +71,30 @@ class Stream:
         """Whether an error was received."""
         self.unread_at = -1
         """The number of the last event with unreadable arguments; -1 for none."""
-        self.text_said = False
+        self.has_text = False
         """Whether a delta had text."""
         self._called: dict[int, bool] = {}
         """By choice with calls, whether one of them has a thought signature."""
         self._chunks = 0
-        self._pins = self._unseen = False
-        """Whether the chunks' ids differ, and all get the first one's; whether text was forwarded unseen."""
+        self._unifies_ids = self._unseen = False
+        """Whether all chunks get the first id; whether text events were skipped."""
 
     @property
     def needs_next_event(self) -> bool:
         """Whether the id of the next chunk must be read."""
-        return self._chunks < ENOUGH or self._pins
+        return self._chunks < ENOUGH or self._unifies_ids
 
     @cached_property
-    def judges_calls(self) -> bool:
-        """Whether the calls are judged: a client that sent `functions` expects `function_call`."""
+    def checks_calls(self) -> bool:
+        """Whether calls are checked: a client that sent `functions` expects `function_call`."""
         request = self._context.exchange.request
         functions, tools = (json_access.items(json_access.get(request, key)) for key in ("functions", "tools"))
         return not functions or bool(tools)
 
-    def arrives(self, event: Event) -> None:
+    def take(self, event: Event) -> None:
         """Take an event."""
-        self.passes(event.frame)
-        self._look(event)
+        self.note_forwarded(event.frame)
+        self._note_unread(event)
         self._judge_signature(event)
 
     def _judge_signature(self, event: Event) -> None:
@@ -110,21 +110,21 @@ class Stream:
                 message = "a thought signature comes after the call, in a delta without it"
                 self._report(DETACHED_SIGNATURE, event.frame.number, message)
 
-    def passes(self, frame: Frame) -> None:
-        """Take an event that need not be examined."""
-        self._unseen = self._unseen or frame.number > self.arrived + 1
-        self.arrived = frame.number
+    def note_forwarded(self, frame: Frame) -> None:
+        """Note an event that is forwarded unchanged."""
+        self._unseen = self._unseen or frame.number > self.last_received + 1
+        self.last_received = frame.number
 
     def skipped(self, number: int) -> None:
-        """Events up to `number` were forwarded unseen."""
-        self.last = self.arrived = number
+        """Note that events up to `number` were skipped."""
+        self.last = self.last_received = number
 
     def remember(self, payload: Json) -> None:
         if not self.head.get("id") and isinstance(payload, dict) and payload.get("choices"):
             self.head = payload
 
     def differs(self, frame: Frame, *, seen: bool = True) -> bool:
-        """Whether the chunk's id differs from the stream's, and is to be repaired.
+        """Whether the chunk's id is to be replaced by the stream's.
 
         `seen`: the stage gets the event with any chunk boundaries; text events may be skipped.
         """
@@ -136,10 +136,10 @@ class Stream:
         if not identity or not isinstance(identity, str) or not isinstance(first, str) or identity == first:
             return False
         repair = self._report(CHANGING_STREAM_ID, frame.number, "the chunk's id is another than the first one's")
-        self._pins = repair and (self._pins or not self._unseen)
-        return self._pins
+        self._unifies_ids = repair and (self._unifies_ids or not self._unseen)
+        return self._unifies_ids
 
-    def pinned(self, frame: Frame, payload: Json) -> list[Frame]:
+    def with_stream_id(self, frame: Frame, payload: Json) -> list[Frame]:
         """An event without choices, of which `payload` is to be sent, with the stream's id."""
         if self.differs(frame):
             payload = {**payload, "id": self.head["id"]}
@@ -149,7 +149,7 @@ class Stream:
         """A new event of this stream."""
         return self._context.writer.make(chunk(self.head or None, choice, delta, finish), number)
 
-    def _look(self, event: Event) -> None:
+    def _note_unread(self, event: Event) -> None:
         """Record an unreadable event."""
         frame = event.frame
         if frame.data is None:

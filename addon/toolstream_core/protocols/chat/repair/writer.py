@@ -1,4 +1,4 @@
-"""The entries of one Chat Completions stream: the missing fields, each with the name of its defect."""
+"""Writes the entries of a Chat Completions stream, and reports the defect of each changed field."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from toolstream_core.defects.identity import DOUBLED_CALL, MISSING_ID, REPEATED_
 from toolstream_core.model import ABSENT, Event, Json
 from toolstream_core.protocols.chat.edit import ReceivedEntry, as_one, entries_of, joined, read_entry, written
 from toolstream_core.protocols.chat.repair import field_defects
-from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Held, Lack, Turn
+from toolstream_core.protocols.chat.repair.client import Client, ClientCall, Lack, Turn, WithheldEntries
 from toolstream_core.protocols.chat.repair.finishing import Finishes
-from toolstream_core.protocols.chat.repair.stream import Stream, Touched
-from toolstream_core.repair.fields import Deviation, Fields, laid_over
+from toolstream_core.protocols.chat.repair.stream import CallFragment, Stream
+from toolstream_core.repair.fields import Deviation, Fields, overlaid
 from toolstream_core.repair.identity import judge_id, judge_name
 from toolstream_core.repair.shapes import EVEN_IDS, WHOLE_CALLS
 from toolstream_core.wire import json_access
@@ -31,10 +31,10 @@ class WrittenEntry(NamedTuple):
     """The replacement of one entry."""
 
     entry: Json
-    one: ClientCall
+    state: ClientCall
     changed: bool
     stays: bool = False
-    """Whether its call is unknown: it is forwarded unchanged."""
+    """Whether it is forwarded unchanged, because its call is unknown."""
     apart: Sequence[Json] = ()
     """Entries of the call that are sent before it."""
 
@@ -49,22 +49,22 @@ class EntryWriter:
 
     def __init__(self, client: Client, stream: Stream, finishes: Finishes) -> None:
         self._client, self._stream, self._finishes = client, stream, finishes
-        self._holds = client.policy.holds
+        self._withholds = client.policy.withholds
         self._report, self._ids = client.reporter.report, client.context.ids
         self._longest = 0
         """Bytes of the longest id, for clients that need `even_ids`."""
         self._lost: list[tuple[ClientCall, int]] = []
-        """Calls that a finish found without the arguments they need, and its event."""
+        """Calls without required arguments at the finish reason, each with the number of its event."""
 
-    def delta(self, delta: dict[str, Json], parts: list[Touched], event: Event, *, over: bool) -> dict[str, Json]:
-        """The delta with the parts of its calls that the client lacks; `over`: no more of them arrives."""
+    def delta(self, delta: dict[str, Json], parts: list[CallFragment], event: Event, *, final: bool) -> dict[str, Json]:
+        """The delta with the parts of its calls that the client lacks; `final`: no more fragments arrive."""
         entries, number = [read_entry(one) for one in entries_of(delta)], event.frame.number
-        last = {id(part.one): at for at, part in enumerate(parts)}
+        last = {id(part.state): at for at, part in enumerate(parts)}
         sent: list[WrittenEntry] = []
         first: dict[int, int] = {}
         for at, (part, entry) in enumerate(zip(parts, entries, strict=True)):
-            key = id(part.one)
-            sent.append(self._unless_held(part, entry, number, over=over and last[key] == at))
+            key = id(part.state)
+            sent.append(self._unless_held(part, entry, number, final=final and last[key] == at))
             if key in first:
                 self._join(sent, first[key], number)
             elif sent[-1].entry is not None:
@@ -79,9 +79,11 @@ class EntryWriter:
         return {**rest, "tool_calls": kept} if kept else rest
 
     def _join(self, sent: list[WrittenEntry], first: int, number: int) -> None:
-        """The last entry is of the same call as the one at `first`: they become one, unless each is complete."""
+        """Join the last entry to the one at `first`, which is of the same call, unless each is complete."""
         before, after = sent[first], sent[-1]
-        repair = self._report(REPEATED_INDEX, number, "one event has two entries for the call", after.one.intended.call)
+        repair = self._report(
+            REPEATED_INDEX, number, "one event has two entries for the call", after.state.intended.call
+        )
         if not repair or before.entry is None or after.entry is None:
             return
         one = joined(before.entry, after.entry)
@@ -90,7 +92,7 @@ class EntryWriter:
             sent[-1] = after._replace(entry=None, changed=True)
 
     def _container(self, delta: dict[str, Json], sent: list[WrittenEntry], number: int) -> Defect | None:
-        """Why entries outside of a list become a list; `None` if they are in one, or stay."""
+        """The defect of entries outside of a list, which are sent in one; `None` if nothing changes."""
         if isinstance(delta.get("tool_calls"), list) or all(one.stays for one in sent):
             return None
         of_list = bool(json_access.items(delta.get("tool_calls")))
@@ -98,44 +100,44 @@ class EntryWriter:
         message = "tool_calls is an object" if of_list else "the call comes as function_call"
         if self._report(defect, number, message):
             return defect
-        if self._client.policy.leaves_out:
+        if self._client.policy.complete_only:
             self._client.reporter.shape(WHOLE_CALLS.names)
             return defect
         for one in sent:
-            one.one.text.diverged = True
+            one.state.text.diverged = True
         sent[:] = [one._replace(changed=False) for one in sent]
         return None
 
-    def _unless_held(self, part: Touched, entry: ReceivedEntry, number: int, *, over: bool) -> WrittenEntry:
+    def _unless_held(self, part: CallFragment, entry: ReceivedEntry, number: int, *, final: bool) -> WrittenEntry:
         """As `_entry`, unless the policy withholds the entry."""
-        state, fragment, upto = part.one, part.delta, part.upto
-        if not self._holds:
-            return self._entry(state, fragment, entry, number, upto=upto, over=over)
+        state, fragment, upto = part.state, part.delta, part.upto
+        if not self._withholds:
+            return self._entry(state, fragment, entry, number, upto=upto, final=final)
         state.received = upto
-        if not state.is_open and self._is_double(state, number):
+        if not state.is_open and self._drops_duplicate(state, number):
             state.held = []
             return WrittenEntry(None, state, changed=True)
-        names = self._client.withholding(state, over=over)
+        names = self._client.withholding(state, final=final)
         if not (names or state.held):
-            return self._entry(state, fragment, entry, number, upto=upto, over=over)
-        if not (state.held and state.held[-1].takes(entry.raw, fragment, upto)):
-            state.held.append(Held(entry.raw, fragment, upto))
+            return self._entry(state, fragment, entry, number, upto=upto, final=final)
+        if not (state.held and state.held[-1].join(entry.raw, fragment, upto)):
+            state.held.append(WithheldEntries(entry.raw, fragment, upto))
         if names:
             self._client.reporter.shape(names)
             state.held_for = names
-            self._client.turn_of(state).withheld(state, keeps_place=not self._client.policy.leaves_out)
+            self._client.turn_of(state).withheld(state, keeps_place=not self._client.policy.complete_only)
             return WrittenEntry(None, state, changed=True)
-        *apart, last = self.released(state, number, over=over) or [None]
+        *apart, last = self.released(state, number, final=final) or [None]
         return WrittenEntry(last, state, changed=True, apart=apart)
 
-    def released(self, state: ClientCall, number: int, *, over: bool, made: bool = True) -> list[Json]:
-        """The entries to send for the withheld ones of a call that may be sent. `over`, `made`: as for `_entry`."""
+    def released(self, state: ClientCall, number: int, *, final: bool, fills: bool = True) -> list[Json]:
+        """The entries to send for the withheld ones of a call; `final`, `fills`: as for `_entry`."""
         held, state.held = state.held, []
         self._client.reporter.shape(state.held_for)
         out: list[Json] = []
         for at, one in enumerate(held, 1):
-            is_last, entry = over and at == len(held), read_entry(one.entry)
-            sent = self._entry(state, one.delta, entry, number, upto=one.upto, over=is_last, made=made)
+            is_last, entry = final and at == len(held), read_entry(one.entry)
+            sent = self._entry(state, one.delta, entry, number, upto=one.upto, final=is_last, fills=fills)
             if sent.entry is not None:
                 both = as_one(out[-1], sent.entry) if out else None
                 out[-1:] = [both] if both is not None else [*out[-1:], sent.entry]
@@ -149,21 +151,21 @@ class EntryWriter:
         number: int,
         *,
         upto: int,
-        over: bool,
-        made: bool = True,
+        final: bool,
+        fills: bool = True,
     ) -> WrittenEntry:
-        """The entry to send for a received one with the arguments `fragment`; `upto` and `over` as for `lack`.
+        """The entry to send for a received one with the arguments `fragment`; `upto`, `final`: as for `lack`.
 
-        `made`: whether a call without arguments gets `{}` if nothing more of it comes.
+        `fills`: whether a call without arguments gets `{}` if no more fragments arrive.
         """
         opens, state.received = not state.is_open, upto
         if fragment and entry.fields.get("name") == fragment and not entry.fields.get("arguments"):
             entry = entry.with_name_as_arguments()
         if opens and (gone := self._unopened(state, entry, number)) is not None:
             return gone
-        more = self.lack(state, fragment, number, upto=upto, over=over, made=over and made)
+        more = self.lack(state, fragment, number, upto=upto, final=final, fills=final and fills)
         if (
-            (state.text.diverged or more.stands)
+            (state.text.diverged or more.is_ambiguous)
             and not opens
             and entry.fields.get("index", ABSENT) != state.header["index"]
         ):
@@ -171,38 +173,38 @@ class EntryWriter:
             return WrittenEntry(entry.raw, state, changed=False, stays=True)
         turn = self._client.turn_of(state)
         fields = self._fields(field_defects.EntryContext(state, turn, opens, more, entry.fields), number)
-        if fields is entry.fields and (_usual(entry.raw) or not isinstance(entry.raw, dict)):
+        if fields is entry.fields and (_is_usual(entry.raw) or not isinstance(entry.raw, dict)):
             return WrittenEntry(entry.raw, state, changed=False)
         if opens or fields.get("arguments") or fields.keys() - {"index", "arguments"} or entry.extra:
             return WrittenEntry(written(entry, fields), state, changed=True)
         return WrittenEntry(None, state, changed=True)
 
     def _unopened(self, state: ClientCall, entry: ReceivedEntry, number: int) -> WrittenEntry | None:
-        """The entry to send for a call that need not open: it repeats an earlier one, or is empty."""
-        if self._is_double(state, number):
+        """The entry to send for a call that repeats an earlier one, or is empty; `None` for any other."""
+        if self._drops_duplicate(state, number):
             return WrittenEntry(None, state, changed=True)
-        if not state.intended.nothing:
+        if not state.intended.is_blank:
             return None
         if self._report(MISSING_ID, number, "an entry has neither a name nor arguments") and not entry.extra:
             return WrittenEntry(None, state, changed=True)
         return WrittenEntry(entry.raw, state, changed=False)
 
-    def _is_double(self, state: ClientCall, number: int) -> bool:
-        """Whether a call repeats an earlier one, and is left out for that."""
+    def _drops_duplicate(self, state: ClientCall, number: int) -> bool:
+        """Whether a call is dropped because it repeats an earlier one."""
         message = "the call repeats an earlier one"
-        if self._client.doubles(state) and self._report(DOUBLED_CALL, number, message, state.intended.call):
+        if self._client.is_duplicate(state) and self._report(DOUBLED_CALL, number, message, state.intended.call):
             state.defect = DOUBLED_CALL
             return True
         return False
 
-    def lack(self, state: ClientCall, fragment: str, number: int, *, upto: int, over: bool, made: bool) -> Lack:
-        """As `ClientCall.lack`, with its consequences; `made` as for `_entry`."""
-        more = state.lack(fragment, upto=upto, over=over)
+    def lack(self, state: ClientCall, fragment: str, number: int, *, upto: int, final: bool, fills: bool) -> Lack:
+        """As `ClientCall.lack`; reports defects and updates the state. `fills`: as for `_entry`."""
+        more = state.lack(fragment, upto=upto, final=final)
         state.defect = more.defect or state.defect
-        if more.defect is not None and (more.contradicts or more.stands):
-            self._report(more.defect, self._stream.arrived, more.defect.meaning, state.intended.call)
+        if more.defect is not None and (more.contradicts or more.is_ambiguous):
+            self._report(more.defect, self._stream.last_received, more.defect.meaning, state.intended.call)
         state.text.diverged = state.text.diverged or more.contradicts
-        if made and not (state.text.diverged or more.text or state.text.text.strip()):
+        if fills and not (state.text.diverged or more.text or state.text.text.strip()):
             return self._empty(state, number) or more
         return more
 
@@ -213,45 +215,45 @@ class EntryWriter:
         return self._note_sent(at, fields, number, as_received=more.as_received)
 
     def _empty(self, state: ClientCall, number: int) -> Lack | None:
-        """The missing `{}`."""
-        meaning = state.intended
-        if not meaning.silent or not meaning.call.name or self._stream.failed:
+        """The `{}` that a complete call without arguments lacks; `None` if its arguments are required or lost."""
+        intended = state.intended
+        if not intended.has_no_arguments or not intended.call.name or self._stream.failed:
             return None
-        finish = self._finishes.of(meaning.call.choice)
+        finish = self._finishes.of(intended.call.choice)
         if self._client.turn_of(state).has_incomplete or any(map(is_cut, finish.received)):
             return None
-        unknown = any(turn.has_anonymous for turn in self._client.turns.values())
-        if unknown or self._stream.unread_at >= next(iter(meaning.call.runs)):
+        unknown = any(turn.has_arguments_without_call for turn in self._client.turns.values())
+        if unknown or self._stream.unread_at >= next(iter(intended.call.runs)):
             return None
-        if not meaning.may_be_empty:
+        if not intended.may_be_empty:
             self._lost.append((state, number))
             return None
-        if not meaning.call.arguments.empty:
-            self._report(NULL_ARGUMENTS, number, "the arguments are null", meaning.call)
-        if not self._report(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", meaning.call):
+        if not intended.call.arguments.empty:
+            self._report(NULL_ARGUMENTS, number, "the arguments are null", intended.call)
+        if not self._report(EMPTY_ARGUMENTS, number, "the call has no arguments, not even {}", intended.call):
             return None
         return Lack("{}", EMPTY_ARGUMENTS)
 
     def report_lost(self) -> None:
-        """At the end of the stream: report the calls whose arguments never arrived."""
+        """Report the calls whose arguments never arrived, at the end of the stream."""
         for one, number in self._lost:
-            if one.intended.silent:
+            if one.intended.has_no_arguments:
                 message = f"{one.intended.call.name} has required parameters and got no arguments"
                 self._report(LOST_ARGUMENTS, number, message, one.intended.call)
 
     def _fields(self, at: field_defects.EntryContext, number: int) -> Fields:
-        """The fields to send; the client has them from now on."""
+        """The fields to send; updates the state of the client."""
         intended = self._intended(at, number)
-        wanted = {**dict.fromkeys(at.was, ABSENT), **intended}
-        fields = laid_over(at.was, wanted, partial(self._repairs, at, number))
-        as_meant = fields.get("arguments", "") == intended.get("arguments", "")
-        index, indexes = at.was.get("index", ABSENT), at.turn.indexes
-        indexes[index if type(index) is int else ~len(indexes)] = at.one
-        at.one.text.diverged = at.one.text.diverged or at.more.stands or not as_meant
-        return self._note_sent(at, fields, number, as_received=at.more.as_received and as_meant)
+        wanted = {**dict.fromkeys(at.received, ABSENT), **intended}
+        fields = overlaid(at.received, wanted, partial(self._repairs, at, number))
+        as_intended = fields.get("arguments", "") == intended.get("arguments", "")
+        index, indexes = at.received.get("index", ABSENT), at.turn.indexes
+        indexes[index if type(index) is int else ~len(indexes)] = at.state
+        at.state.text.diverged = at.state.text.diverged or at.more.is_ambiguous or not as_intended
+        return self._note_sent(at, fields, number, as_received=at.more.as_received and as_intended)
 
     def _note_sent(self, at: field_defects.EntryContext, fields: Fields, number: int, *, as_received: bool) -> Fields:
-        """The fields with the id that the client needs; the client has them from now on."""
+        """Update the state of the client with these fields. Returns them, with a longer id if the policy needs one."""
         if self._client.policy.even_ids:
             fields = self._with_even_id(at, fields)
         if at.opens:
@@ -259,12 +261,12 @@ class EntryWriter:
         else:
             self._note_continuation(at, fields)
         text = fields.get("arguments", "")
-        at.one.got(text if isinstance(text, str) else "", as_received=as_received)
+        at.state.note_sent(text if isinstance(text, str) else "", as_received=as_received)
         return fields
 
     def _intended(self, at: field_defects.EntryContext, number: int) -> Fields:
-        """The fields for a client that follows the documentation exactly."""
-        one, was, more = at.one, at.was, at.more
+        """The intended fields."""
+        one, was, more = at.state, at.received, at.more
         place = at.turn.place_of(one) if at.opens else one.place
         intended: Fields = {"index": place if type(place) is int else was.get("index", ABSENT)}
         kind = was.get("type", ABSENT)
@@ -285,7 +287,7 @@ class EntryWriter:
             intended |= {"name": name} if name else {key: was[key] for key in ("name",) if key in was}
         elif nonblank(kind) and not was.keys() & {"id", "name"}:
             intended["type"] = kind
-        stays = one.text.diverged or (more.stands and more.text == was.get("arguments", was.get("parameters")))
+        stays = one.text.diverged or (more.is_ambiguous and more.text == was.get("arguments", was.get("parameters")))
         if stays and not isinstance(was.get("arguments"), dict):
             return intended | {key: was[key] for key in ("arguments", "parameters") if key in was}
         if more.text or at.opens or was.keys() & {"arguments", "parameters"}:
@@ -295,29 +297,29 @@ class EntryWriter:
     def _repairs(self, at: field_defects.EntryContext, number: int, deviation: Deviation) -> bool:
         """Report how a field differs. Returns whether to repair it."""
         field, was, should = deviation
-        call, named, more = at.one.intended.call, field_defects.BY_FIELD[field](was, should, at), at.more
+        call, named, more = at.state.intended.call, field_defects.BY_FIELD[field](was, should, at), at.more
         if field == "index" and at.opens and self._leaves_out(at):
             self._client.reporter.shape(WHOLE_CALLS.names)
             return True
         if field == "arguments" and named is None and more.defect is not None:
-            return self._report(more.defect, self._stream.arrived, more.defect.meaning, call) or more.stands
+            return self._report(more.defect, self._stream.last_received, more.defect.meaning, call) or more.is_ambiguous
         if field == "type" and named is None:
-            again = [key for key in ("id", "name") if key in at.was]
-            return any(self._repairs(at, number, Deviation(key, at.was[key], ABSENT)) for key in again)
+            again = [key for key in ("id", "name") if key in at.received]
+            return any(self._repairs(at, number, Deviation(key, at.received[key], ABSENT)) for key in again)
         if named is None:
             return True
         repairs = self._report(named.defect, number, named.message, call, severity=named.severity)
-        is_rest = field == "name" and not at.opens and was and at.one.intended.call.name == f"{at.one.name}{was}"
+        is_rest = field == "name" and not at.opens and was and at.state.intended.call.name == f"{at.state.name}{was}"
         return repairs and not is_rest
 
     def _leaves_out(self, at: field_defects.EntryContext) -> bool:
-        """Whether an earlier call was left out."""
+        """Whether the policy left out an earlier call."""
         policy = self._client.policy
-        return policy.leaves_out and any(not one.is_open for one in at.turn.calls[: at.one.order])
+        return policy.complete_only and any(not one.is_open for one in at.turn.calls[: at.state.order])
 
     def _with_even_id(self, at: field_defects.EntryContext, fields: Fields) -> Fields:
         """The fields with the id that the client has, or with one at least as long as the longest before."""
-        given, one = fields.get("id"), at.one
+        given, one = fields.get("id"), at.state
         if not (given and isinstance(given, str)):
             return fields
         identity = self._even(given) if at.opens else one.id if one.id and given == one.intended.call.id else given
@@ -327,34 +329,34 @@ class EntryWriter:
         return {**fields, "id": identity}
 
     def _opened(self, at: field_defects.EntryContext, fields: Fields, number: int) -> None:
-        """The client has a call's header."""
-        one, call = at.one, at.one.intended.call
+        """Note that the first entry of a call was sent."""
+        one, call = at.state, at.state.intended.call
         one.is_open = True
-        one.header, one.place = at.was | {"index": at.was.get("index", ABSENT)}, fields.get("index")
+        one.header, one.place = at.received | {"index": at.received.get("index", ABSENT)}, fields.get("index")
         one.id, one.name = str(fields.get("id") or ""), str(fields.get("name") or "")
-        at.turn.placed(one.place)
+        at.turn.note_place(one.place)
         at.turn.ids.update({one.id, call.id} - {""})
         if call.id and one.id != call.id:
-            self._ids.stands_for(one.id, call.id, one.intended.tool)
+            self._ids.map_to(one.id, call.id, one.intended.tool)
         context = self._client.context
         judge_id(call.id, context, lambda defect, message: self._report(defect, number, message, call))
 
     def _note_continuation(self, at: field_defects.EntryContext, fields: Fields) -> None:
-        """The client has more of a call: perhaps a part of its name, and an id that replaces a generated one."""
-        one, call = at.one, at.one.intended.call
+        """Note that a later entry was sent, perhaps with a part of the name, or an id after a generated one."""
+        one, call = at.state, at.state.intended.call
         one.name += fields.get("name") or ""
-        late = call.id and nonblank(at.was.get("id", ABSENT)) == call.id and self._ids.made(one.id)
+        late = call.id and nonblank(at.received.get("id", ABSENT)) == call.id and self._ids.is_generated(one.id)
         if late and call.id not in at.turn.ids:
-            self._ids.stands_for(one.id, call.id, one.intended.tool)
+            self._ids.map_to(one.id, call.id, one.intended.tool)
 
     def _identity(self, state: ClientCall, turn: Turn) -> str:
         given = state.intended.call.id
-        if not given or (given in turn.ids and not self._client.doubles(state)):
+        if not given or (given in turn.ids and not self._client.is_duplicate(state)):
             return self._ids.make("call_")
         return given
 
     def _even(self, given: str) -> str:
-        """The id, or a longer one in its place if an earlier one is longer. Clients compare bytes."""
+        """The id, or a longer new one if an earlier id is longer. Clients compare bytes."""
         size = len(given.encode("utf-8", "replace"))
         if size < self._longest:
             return self._ids.make("call_", self._longest)
@@ -362,6 +364,6 @@ class EntryWriter:
         return given
 
 
-def _usual(raw: Json) -> bool:
+def _is_usual(raw: Json) -> bool:
     """Whether an entry has the form that clients read."""
     return isinstance(raw, dict) and (isinstance(raw.get("function"), dict) or not raw.keys() & {"name", "arguments"})

@@ -1,4 +1,4 @@
-"""The response and its calls in a client that follows the documentation. Decides nothing."""
+"""The state of a client that follows the documentation: the response and its calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")
 
 
 class ClientItem:
-    """One call in the client, from the event that adds it."""
+    """A call in the client, from the event that adds it."""
 
     def __init__(
         self, arguments: ArgumentText, place: int, item_id: str, call: OpenCall, *, is_named: bool = False
@@ -30,17 +30,17 @@ class ClientItem:
         self.namespace: Seen[str] = ""
         """The namespace of its tool; `""` if that is unknown, `ABSENT` if it has none."""
         self.text = ClientText(arguments)
-        """Its arguments: the deltas joined."""
+        """Its arguments in deltas."""
         self.done = self.closed = False
-        """Whether an event had its complete arguments; whether one closed it."""
+        """Whether an event with its complete arguments was sent; whether its closing event was sent."""
         self.is_custom = call.kind is Kind.CUSTOM
-        """Whether the client has it as a custom tool call."""
+        """Whether it was sent as a custom tool call."""
         self.final = ""
-        """The complete arguments as the last event had them."""
+        """The complete arguments in the last event that has them."""
         self.content: dict[str, Json] = {}
         """The item as last sent."""
         self.why: dict[str, Defect] = {}
-        """By key: the defect for which the client has another value than the provider sent."""
+        """By key: the defect for which another value was sent than received."""
 
     def adding(self) -> Payload:
         """The event that adds it."""
@@ -59,7 +59,7 @@ class ClientItem:
         return {"type": CLOSED, "output_index": self.place, "item": self._item(text, status)}
 
     def fields(self, text: str) -> Payload:
-        """The fields of the item with these arguments; without a name or namespace that is unknown."""
+        """The fields of the item with these arguments; without an unknown name or namespace."""
         known: Payload = {"id": self.id, "call_id": self.call_id, "name": self.name, "namespace": self.namespace}
         known = {key: value for key, value in known.items() if value != "" or key not in {"name", "namespace"}}
         return known | {"arguments": text}
@@ -76,24 +76,24 @@ class ClientItem:
 
 
 class Client:
-    """The response, its items by their place, and the counter of events."""
+    """The response, its items, and its sequence numbers."""
 
     def __init__(self) -> None:
         self.created: dict[str, Json] | None = None
         """The response in `response.created`."""
         self.ended = False
-        self.taken: dict[int, OpenCall | None] = {}
-        """The `output_index` of each item, and its call if the client runs it."""
+        self.calls_by_place: dict[int, OpenCall | None] = {}
+        """By `output_index` of each item: its call, if the client runs it."""
         self.closed: dict[int, Json] = {}
-        """The closed items, by place."""
+        """The closed items by `output_index`."""
         self.open_text: set[Json] = set()
         self.open_others: set[Json] = set()
-        """Places of open messages and reasonings; of other open items that are not function calls."""
+        """The `output_index` of open messages and reasoning items, and of other open items without calls."""
         self.others_moved: dict[int, int] = {}
-        """Places of these as the provider sends them, and other ones at which the client has them."""
+        """By received `output_index` of these items: another one that was sent."""
         self.last_place = -1
         self.moved: dict[int, Defect] = {}
-        """Places at which the client has another item than the provider sent, and the defect."""
+        """By `output_index`: the defect for which the client has another item than the provider sent."""
         self.number: int | None = None
         """The sequence number of the last event; `None` in a stream without sequence numbers."""
         self.renumbers = False
@@ -101,11 +101,11 @@ class Client:
 
     @property
     def free(self) -> int:
-        """The next place."""
+        """The next free `output_index`."""
         return self.last_place + 1
 
     def renumber(self) -> None:
-        """Note that its sequence numbers, if the stream has any, differ from the provider's from now on."""
+        """Note that sequence numbers, if there are any, differ from the provider's from now on."""
         self.renumbers = self.number is not None
 
     @property
@@ -114,8 +114,8 @@ class Client:
         return [self.closed[place] for place in sorted(self.closed)]
 
     def take_place(self, place: int, call: OpenCall | None = None) -> None:
-        """Note that an item has this place; `call`: its call."""
-        self.taken[place] = call
+        """Note the `output_index` of an item; `call`: its call."""
+        self.calls_by_place[place] = call
         self.last_place = max(self.last_place, place)
 
     def take_other(self, payload: dict[str, Json], *, closes: bool) -> None:
@@ -131,7 +131,7 @@ class Client:
                 self.closed.setdefault(place, payload.get("item"))
 
     def other_at_its_place(self, payload: dict[str, Json], *, closes: bool) -> dict[str, Json]:
-        """An event of such an item with the place that the client has it at."""
+        """An event of another item, with the `output_index` that was sent for it."""
         place = json_access.integer(payload.get("output_index"))
         if not isinstance(place, int) or place not in self.others_moved:
             return payload
@@ -139,6 +139,6 @@ class Client:
         return {**payload, "output_index": moved}
 
     def take_quiet(self, raw: bytes, end: int) -> None:
-        """Note the sequence number of events without calls, which were forwarded unseen."""
+        """Note the sequence number of skipped events without calls."""
         if found := _NUMBER.match(raw, raw.rfind(_NUMBER_KEY, 0, end)):
             self.number = int(found[1])

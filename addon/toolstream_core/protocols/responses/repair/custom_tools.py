@@ -1,4 +1,4 @@
-"""Calls of custom tools that are sent as function calls."""
+"""Converts function calls of custom tools into custom tool calls."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def unwrapped(arguments: str) -> str | None:
 
 
 class CustomTools:
-    """The calls of custom tools in one stream. The text is certain when the call is complete."""
+    """Converts the calls of one stream, when they are complete."""
 
     def __init__(self, stream: Stream, items: Difference) -> None:
         self._stream, self._items = stream, items
 
     def converts(self, intended: IntendedCall) -> bool:
-        """Report a function call of a custom tool; whether it is sent as a custom tool call, as far as is known."""
+        """Report a function call of a custom tool. Returns whether it is, or may be, converted."""
         name = intended.call.name
         message = f"{name} is a custom tool, and its call comes as a function call"
         if intended.call.kind is Kind.CUSTOM or name not in self._stream.calls.custom_tools:
             return False
-        if intended.has is not None or intended.passes:
+        if intended.sent is not None or intended.passes:
             return False
         if not self._stream.report(CUSTOM_AS_FUNCTION, message, intended.call):
             return False
-        return not intended.call.over or self._text(intended) is not None
+        return not intended.call.ended or self._text(intended) is not None
 
     def _text(self, intended: IntendedCall) -> str | None:
         return None if intended.call.cut else unwrapped(intended.call.arguments.text())
@@ -55,13 +55,13 @@ class CustomTools:
             return False
         stream = self._stream
         arguments = intended.call.arguments.text()
-        has = self._items.adopt(intended, item, CUSTOM_AS_FUNCTION)
+        sent = self._items.adopt(intended, item, CUSTOM_AS_FUNCTION)
         response = json_access.text((stream.client.created or {}).get("id"))
-        custom = Custom(has.call_id, has.name, text, response if isinstance(response, str) else "")
+        custom = Custom(sent.call_id, sent.name, text, response if isinstance(response, str) else "")
         stream.context.ids.sent_as_custom(custom, arguments)
-        has.is_custom = has.done = True
-        closing = has.closing(text)
-        for event in (has.adding(), has.delta(text), has.arguments_done(text), closing):
+        sent.is_custom = sent.done = True
+        closing = sent.closing(text)
+        for event in (sent.adding(), sent.delta(text), sent.arguments_done(text), closing):
             stream.put(event, intended.call)
         self._items.closes(intended, closing["item"], arguments)
         return True

@@ -48,12 +48,12 @@ _AS_CUSTOM: Final = {function: custom for custom, function in _AS_FUNCTION.items
 
 
 def as_function(payload: Payload) -> Payload | None:
-    """An event or an item of a custom tool as the same of a function call; `None` for any other."""
+    """Rename an event or item of a custom tool call to that of a function call; `None` for any other."""
     return _renamed(payload, _AS_FUNCTION, {"input": "arguments"})
 
 
 def as_custom(payload: Payload) -> Payload:
-    """An event or an item of a function call as the same of a custom tool."""
+    """Rename an event or item of a function call to that of a custom tool call."""
     return _renamed(payload, _AS_CUSTOM, {"arguments": "input"}) or payload
 
 
@@ -73,7 +73,7 @@ def event_type(frame: Frame) -> str:
 
 
 def by_status(payload: Payload) -> str:
-    """The type of a terminal event that is named as in the Realtime API, in terms of Responses."""
+    """The Responses type of a terminal event with the name of the Realtime API."""
     kind = f"response.{json_access.get(payload, 'response', 'status')}"
     return kind if kind in TERMINAL else COMPLETED
 

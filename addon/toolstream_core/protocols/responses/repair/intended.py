@@ -1,4 +1,4 @@
-"""The certain part of the intended calls of a stream, evaluated at every event."""
+"""The certain part of the intended calls of a stream."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from toolstream_core.model import Fragment, Kind, Phase
 from toolstream_core.protocols.requests.tools import custom_tools, in_namespaces, namespaces
 from toolstream_core.protocols.responses.repair.client import ClientItem
 from toolstream_core.protocols.responses.repair.events import ADDED
+from toolstream_core.repair.arguments_reader import ArgumentsReader, FreeTextReader
 from toolstream_core.repair.client_text import is_in_step
 from toolstream_core.repair.fields import Payload
-from toolstream_core.repair.meaning import FreeText, Meaning
 from toolstream_core.stages.context import Context
 from toolstream_core.wire.frame import Frame, parse
 
 
 class IntendedCall:
-    """One call of a function or custom tool as received, and the item that the client has of it."""
+    """A call of a function or custom tool as received, and the item that was sent for it."""
 
     def __init__(self, call: OpenCall, order: int) -> None:
         self.call = call
         self.order = order
         self.added = False
         """Whether an event added it."""
-        self.has: ClientItem | None = None
-        self.meaning = FreeText(call.arguments) if call.kind is Kind.CUSTOM else Meaning(call.arguments)
+        self.sent: ClientItem | None = None
+        self.reader = FreeTextReader(call.arguments) if call.kind is Kind.CUSTOM else ArgumentsReader(call.arguments)
         self.items: set[str] = set()
         """Ids of the items that opened the call."""
         self.copies: set[str] = set()
-        """Ids of the items that only repeat it."""
+        """Ids of items that only repeat the call."""
         self.is_split = False
         """Whether each fragment has its own item."""
         self.passed = False
-        """Whether its events are forwarded unchanged, because its identity is unknown."""
+        """Whether its events are forwarded unchanged, because no event added its item."""
         self.disordered = False
-        """Whether fragments in their own items arrived after events of another call: their order is unknown then."""
+        """Whether fragments in own items arrived after events of another call: their order is unknown then."""
         self.is_duplicate: bool | None = None
         """Whether it only repeats an earlier call; `None` while that is unknown."""
         self.early: list[CallEvent] = []
@@ -53,14 +53,14 @@ class IntendedCall:
 
     @property
     def item(self) -> ClientItem:
-        """The item that the client has of it."""
-        assert self.has is not None
-        return self.has
+        """The item that was sent for it."""
+        assert self.sent is not None
+        return self.sent
 
     @property
     def is_converted(self) -> bool:
         """Whether the client has a function call as a call of a custom tool."""
-        return self.call.kind is Kind.FUNCTION and self.has is not None and self.has.is_custom
+        return self.call.kind is Kind.FUNCTION and self.sent is not None and self.sent.is_custom
 
     @property
     def passes(self) -> bool:
@@ -69,34 +69,33 @@ class IntendedCall:
 
     @property
     def arguments(self) -> ArgumentText:
-        """The intended arguments as far as they grow by fragments; mostly the fragments joined."""
+        """The intended arguments, as far as they grow by fragments."""
         return self._current.source
 
     @property
-    def _current(self) -> Meaning:
-        """The meaning of the arguments, renewed if an event replaced them."""
-        if self.meaning.received is not self.call.arguments:
-            self.meaning.add("", self.call.arguments)
-        return self.meaning
+    def _current(self) -> ArgumentsReader:
+        """The reader, reset if an event replaced the received arguments."""
+        if self.reader.received is not self.call.arguments:
+            self.reader.add("", self.call.arguments)
+        return self.reader
 
-    def needs(self, fragment: str = "") -> bool:
-        """As `is_in_step`."""
-        has = self.has
-        if has is None or has.done or has.closed or self.call.start_input is not None:
+    def is_in_step(self, fragment: str = "") -> bool:
+        sent = self.sent
+        if sent is None or sent.done or sent.closed or self.call.start_input is not None:
             return False
-        return is_in_step(self._current, has.text, fragment)
+        return is_in_step(self._current, sent.text, fragment)
 
-    def reading(self, *, over: bool) -> Reading:
-        """The intended arguments as far as they are certain; `over`: the provider sends no more of them."""
-        return Reading("") if self.call.start_input is not None and not over else self._current.read(over=over)
+    def reading(self, *, final: bool) -> Reading:
+        """The intended arguments as far as they are certain; `final`: no more fragments arrive."""
+        return Reading("") if self.call.start_input is not None and not final else self._current.read(final=final)
 
     def take(self, fragment: Fragment, *, after_own: bool) -> None:
-        """Take the next fragment, which the call already has; `after_own`: the previous call event was also its own."""
+        """Note a fragment that the call already has; `after_own`: the previous call event was of the same call."""
         item = nonblank(fragment.item_id)
         if fragment.phase is Phase.MORE and isinstance(fragment.arguments, str) and fragment.arguments:
-            self.meaning.add(fragment.arguments, self.call.arguments)
+            self.reader.add(fragment.arguments, self.call.arguments)
         elif fragment.phase is not Phase.OPEN and fragment.phase is not Phase.MORE:
-            self._current.settle(over=True)
+            self._current.decide(final=True)
         if fragment.phase is Phase.OPEN:
             self.added = True
             if self.items and item not in self.items:
@@ -126,7 +125,7 @@ class CallEvent(NamedTuple):
     @property
     def passes(self) -> bool:
         """Whether it is forwarded unchanged: its call is unknown, and it does not add an item."""
-        return self.intended.passes and not (self.kind == ADDED and self.intended.has is None)
+        return self.intended.passes and not (self.kind == ADDED and self.intended.sent is None)
 
 
 class IntendedCalls:
@@ -140,7 +139,7 @@ class IntendedCalls:
         """Whether the provider reported an error."""
 
     def of(self, call: OpenCall) -> IntendedCall:
-        """The intended call of a resolver's call, which is new with its first event."""
+        """The intended call of a resolver's call."""
         one = self.by_key.get(id(call))
         if one is None:
             one = self.by_key[id(call)] = IntendedCall(call, len(self.by_key))
@@ -158,13 +157,13 @@ class IntendedCalls:
         return namespaces(self._context.exchange.request)
 
     def in_namespaces(self, name: str, own: str) -> list[tuple[str, str]]:
-        """The tools that a call may mean, each with its namespace, if it does not name one as it is offered."""
+        """The tools that a call may mean, each with its namespace, unless it names an offered tool exactly."""
         return in_namespaces(self._namespaces, name, own)
 
     @property
     def open(self) -> list[IntendedCall]:
-        """The calls that the client has and that no event closed."""
-        return [one for one in self.by_key.values() if one.has is not None and not (one.has.closed or one.passes)]
+        """The calls that were sent and not closed."""
+        return [one for one in self.by_key.values() if one.sent is not None and not (one.sent.closed or one.passes)]
 
     # -- identity
 
@@ -173,9 +172,9 @@ class IntendedCalls:
         return self._same_id.repeats(intended.call.id, intended)
 
     def _compared(self, intended: IntendedCall) -> Compared:
-        """How a call compares with others of its id. The closing event may replace the beginning of its arguments."""
+        """The facts of a call for comparison with others of its id. The closing event may replace its arguments."""
         call = intended.call
-        return Compared(call.name, call.arguments.meaning if self.is_complete(intended) else None, "", call.closed)
+        return Compared(call.name, call.arguments.canonical if self.is_complete(intended) else None, "", call.closed)
 
     def is_complete(self, intended: IntendedCall) -> bool:
         """Whether the call is complete as received."""
@@ -183,19 +182,19 @@ class IntendedCalls:
 
     def is_complete_without_event(self, intended: IntendedCall) -> bool:
         """Whether its arguments are an object and not a placeholder, although no event completed them."""
-        follows_placeholder = intended.meaning.begin > 0 and intended.meaning.source.is_complete
+        follows_placeholder = intended.reader.begin > 0 and intended.reader.source.is_complete
         if not (follows_placeholder or intended.call.is_complete()):
             return False
-        value = parse(intended.reading(over=True).text.encode("utf-8", "replace"))
+        value = parse(intended.reading(final=True).text.encode("utf-8", "replace"))
         return isinstance(value, dict) and (bool(value) or self._context.has_no_parameters(intended.call.name))
 
     # -- arguments
 
     def text_waits(self, intended: IntendedCall) -> bool:
-        """Whether the last delta may be a placeholder, or repeat all arguments so far."""
-        if intended.meaning.suspect is not None:
+        """Whether the last delta may be a placeholder, or have all arguments so far."""
+        if intended.reader.suspect is not None:
             return True
-        return not self._context.has_no_parameters(intended.call.name) and intended.meaning.may_be_placeholder
+        return not self._context.has_no_parameters(intended.call.name) and intended.reader.may_be_placeholder
 
     def ends_in_part(self, intended: IntendedCall) -> bool:
         """Whether the closing event has only a part of the arguments: the rest may come in another item."""

@@ -1,4 +1,4 @@
-"""Sends the missing parts of the response itself: its start, its end, and the items that the end repeats."""
+"""Sends the missing parts of the response itself: its start, its end, and the items in its terminal event."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from toolstream_core.wire import json_access
 
 
 class ResponseDifference:
-    """The response that contains the items."""
+    """Sends the start and the end of one response."""
 
     def __init__(self, stream: Stream, items: Difference, custom: CustomTools) -> None:
         self._stream, self._items, self._custom = stream, items, custom
@@ -69,19 +69,19 @@ class ResponseDifference:
             client.created = response if isinstance(response, dict) else {}
             return payload, False
         again = response == client.created
-        if again and not (stream.calls.by_key or client.taken):
+        if again and not (stream.calls.by_key or client.calls_by_place):
             return (None if stream.report(REPEATED_START, "the response is created again") else payload), False
         stream.report(RESTARTED_STREAM, "a second response starts within the stream")
         return payload, not (again and bool(stream.calls.open))
 
     # -- the end
 
-    def over(
-        self, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment], *, by_itself: bool
+    def terminal(
+        self, payload: Payload, kind: str, resolved: Sequence[ResolvedFragment], *, normally: bool
     ) -> Payload | None:
-        """The terminal event as it is sent, after everything that the client lacks; `None` if it is repeated.
+        """Send the missing parts before the end. Returns the terminal event to send; `None` if it is repeated.
 
-        `by_itself`: the response ends normally, with no truncated call.
+        `normally`: the response was not truncated.
         """
         stream, client = self._stream, self._stream.client
         if client.ended:
@@ -96,32 +96,32 @@ class ResponseDifference:
             self._unstreamed(payload, resolved)
             self._close_open()
         self.send_withheld()
-        payload, resolved = self.without_left_out(payload, resolved, over=by_itself)
+        payload, resolved = self.without_left_out(payload, resolved, normally=normally)
         return self._with_output(payload, resolved) if kind == COMPLETED else payload
 
     def without_left_out(
-        self, payload: Payload, resolved: Sequence[ResolvedFragment], *, over: bool
+        self, payload: Payload, resolved: Sequence[ResolvedFragment], *, normally: bool
     ) -> tuple[Payload, Sequence[ResolvedFragment]]:
-        """The terminal event and its calls without those that the policy leaves out, after all that waited."""
+        """Send all waiting events. Returns the terminal event and its calls, as the policy allows."""
         stream, inside = self._stream, payload.get("response", payload)
-        stream.end_turn(over=over)
+        stream.end_turn(normally=normally)
         output = json_access.items(json_access.get(inside, "output"))
         found = [content for content in output if _is_call(content)]
-        if not (stream.policy.leaves_out and isinstance(inside, dict)) or len(found) != len(resolved):
+        if not (stream.policy.complete_only and isinstance(inside, dict)) or len(found) != len(resolved):
             return payload, resolved
         calls = list(zip(found, resolved, strict=True))
-        left_out = {id(content) for content, one in calls if not self._stays(content, one.call, over=over)}
+        left_out = {id(content) for content, one in calls if not self._stays(content, one.call, normally=normally)}
         if not left_out:
             return payload, resolved
         inside = {**inside, "output": [content for content in output if id(content) not in left_out]}
         kept = [one for content, one in calls if id(content) not in left_out]
         return ({**payload, "response": inside} if "response" in payload else inside), kept
 
-    def _stays(self, item: Json, call: OpenCall, *, over: bool) -> bool:
+    def _stays(self, item: Json, call: OpenCall, *, normally: bool) -> bool:
         """Whether the client gets an item of the terminal event."""
         status = status_of(item)
-        over = (over or status == "completed") and status != "incomplete"
-        return call.kind is Kind.SERVER or self._stream.shaping.stays(call, over=over)
+        ended = (normally or status == "completed") and status != "incomplete"
+        return call.kind is Kind.SERVER or self._stream.shaping.stays(call, ended=ended)
 
     def _in_envelope(self, payload: Payload, kind: str) -> Payload:
         """Put a bare response into the envelope of its event."""
@@ -144,11 +144,11 @@ class ResponseDifference:
         """Send the withheld arguments of open calls."""
         stream = self._stream
         for intended in stream.calls.by_key.values():
-            has = intended.has
-            if has is None or has.closed or (intended.passes and "arguments" not in has.why):
+            sent = intended.sent
+            if sent is None or sent.closed or (intended.passes and "arguments" not in sent.why):
                 continue
-            reading = intended.reading(over=True)
-            given = has.text.text
+            reading = intended.reading(final=True)
+            given = sent.text.text
             stream.number = stream.number if stream.client.ended else intended.call.runs.last
             if reading.text != given and reading.text.startswith(given) and (intended.defect or not given):
                 self._items.send_missing(intended, reading.text)
@@ -158,12 +158,12 @@ class ResponseDifference:
         stream = self._stream
         for content, (_, call) in _functions(payload, resolved):
             intended = stream.calls.of(call)
-            if intended.has is not None or intended.passes or not call.name:
+            if intended.sent is not None or intended.passes or not call.name:
                 continue
             intended.is_duplicate = stream.calls.is_duplicate(intended)
             if intended.is_duplicate or json_access.get(content, "status") == "incomplete":
                 continue
-            text = intended.reading(over=True).text
+            text = intended.reading(final=True).text
             if not (stream.calls.is_complete(intended) or is_object(text)):
                 continue
             sends = stream.report(UNSTREAMED_CALLS, "the call comes in the completed response only", call)
@@ -179,13 +179,13 @@ class ResponseDifference:
             if stream.calls.failed:
                 continue
             if not self._may_close(intended):
-                self._judge_silent(intended)
+                self._report_possibly_incomplete(intended)
                 continue
             defect = ITEM_PER_FRAGMENT if intended.is_split else UNCLOSED_CALL
             if stream.report(defect, "no output_item.done came for the call", intended.call):
                 self._items.put_end(intended)
 
-    def _judge_silent(self, intended: IntendedCall) -> None:
+    def _report_possibly_incomplete(self, intended: IntendedCall) -> None:
         """Report, without a repair, a call without arguments that no event closed: it may be incomplete."""
         call, stream = intended.call, self._stream
         if call.name and call.arguments.empty and not call.cut and stream.context.may_be_empty(call.name):
@@ -194,14 +194,14 @@ class ResponseDifference:
 
     def _may_close(self, intended: IntendedCall) -> bool:
         """Whether an open call is complete."""
-        calls, has = self._stream.calls, intended.item
-        if not has.name:
+        calls, sent = self._stream.calls, intended.item
+        if not sent.name:
             return False
-        is_over = (has.done or intended.call.closed) and not intended.is_split
-        text = has.final if has.done and intended.call.arguments.empty else intended.reading(over=True).text
-        if has.done and not same_arguments(has.final, text):
+        is_over = (sent.done or intended.call.closed) and not intended.is_split
+        text = sent.final if sent.done and intended.call.arguments.empty else intended.reading(final=True).text
+        if sent.done and not same_arguments(sent.final, text):
             return False
-        agrees = text.startswith(has.text.text) or has.done
+        agrees = text.startswith(sent.text.text) or sent.done
         return agrees and (
             (is_over and calls.is_complete(intended))
             or (not intended.call.cut and calls.is_complete_without_event(intended))
@@ -223,7 +223,7 @@ class ResponseDifference:
                 items.append(content)
                 continue
             fragment, call = one
-            again = id(call) in seen or (intended.has is None and intended.is_duplicate)
+            again = id(call) in seen or (intended.sent is None and intended.is_duplicate)
             if (
                 again
                 and not contradicts(call, fragment)
@@ -231,14 +231,14 @@ class ResponseDifference:
             ):
                 continue
             seen.add(id(call))
-            items.append(content if intended.has is None else self._items.keep(intended, content))
+            items.append(content if intended.sent is None else self._items.keep(intended, content))
         lacking = [
             one
             for key, one in stream.calls.by_key.items()
-            if key not in seen and one.has is not None and one.has.closed and not stream.shaping.leaves_out(one.call)
+            if key not in seen and one.sent is not None and one.sent.closed and not stream.shaping.is_left_out(one.call)
         ]
         message = "the completed response lacks calls that were streamed"
-        has_all = not any(one.meaning.is_too_long for one in stream.calls.by_key.values())
+        has_all = not any(one.reader.is_too_long for one in stream.calls.by_key.values())
         if lacking and stream.report(EMPTY_OUTPUT, message, lacking[0].call) and has_all:
             items = self._filled(items, lacking)
         return payload if items == output else {**payload, "response": {**response, "output": items}}
@@ -275,18 +275,18 @@ class ResponseDifference:
         response = {"object": "response", **created, "status": "completed", "output": client.output}
         response["id"] = self._id(created)
         response["usage"] = usage_of(created)
-        stream.end_turn(over=True)
+        stream.end_turn(normally=True)
         stream.put({"type": completed, "response": response})
         return True
 
     def _is_complete(self, intended: IntendedCall) -> bool:
-        has = intended.has
-        if has is None or intended.call.cut or intended.passes:
+        sent = intended.sent
+        if sent is None or intended.call.cut or intended.passes:
             return False
-        if not has.closed:
+        if not sent.closed:
             return self._may_close(intended)
         return self._stream.calls.is_complete(intended) and same_arguments(
-            has.final, intended.call.intended_arguments()[0]
+            sent.final, intended.call.intended_arguments()[0]
         )
 
 

@@ -1,4 +1,4 @@
-"""Repairs Responses streams: an event that brings the client to the intended calls is forwarded unchanged."""
+"""Repairs Responses streams: an event that takes the client to the intended calls is forwarded unchanged."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ from toolstream_core.protocols.responses.repair.events import (
 from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
 from toolstream_core.protocols.responses.repair.stream import MESSAGES, Stream
-from toolstream_core.repair.client_text import is_withheld, skip
+from toolstream_core.repair.client_text import add_skipped, is_withheld
 from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE, Policy
-from toolstream_core.repair.shaping import turn_over
+from toolstream_core.repair.shaping import ends_normally
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
 _FEW: Final = 64
-"""The most events that wait for the meaning of a call's arguments."""
+"""The most events that wait until arguments are certain."""
 
 
 class ReceivedEvent(NamedTuple):
@@ -63,14 +63,14 @@ class ReceivedEvent(NamedTuple):
     event: Event
     resolved: Sequence[ResolvedFragment]
     received: CallEvent | None
-    """Its part of a call that the client runs; `None` if it has none."""
+    """The event as part of a call; `None` if it has none that the client runs."""
 
 
 class ResponsesRepair(Repairer):
-    """Sends the parts of the intended calls that the client lacks, and nothing else."""
+    """Sends the parts of the intended calls that the client lacks."""
 
     def __init__(self, context: Context, policy: Policy = NO_SHAPE, *, realtime: bool = False) -> None:
-        """One stream, from its start; `policy`: what the client needs; `realtime`: whether it is the Realtime API's."""
+        """`policy`: the encoding that the client supports; `realtime`: whether the API is Realtime."""
         super().__init__(context)
         self._stream = stream = Stream(self, context, policy, realtime=realtime)
         self._items = items = Difference(stream)
@@ -78,9 +78,9 @@ class ResponsesRepair(Repairer):
         self._response = ResponseDifference(stream, items, self._custom)
         self._waiting: Queue[ReceivedEvent] = Queue(lambda one: one.event.frame)
         self._passes = False
-        """Whether everything is forwarded: another response started, or this one started on another connection."""
+        """Whether all events are forwarded: another response began, or this one began on another connection."""
         self._renames = False
-        """Whether events have another type than clients need, or none in their data."""
+        """Whether events are sent with another type, or with one in their data."""
         self._flush = False
         """Whether no event may wait any longer."""
         self._latest: IntendedCall | None = None
@@ -95,7 +95,7 @@ class ResponsesRepair(Repairer):
     def holding(self) -> bool:
         client = self._stream.client
         rewrites = client.renumbers or bool(client.others_moved)
-        return self._waits_for_more or rewrites or self._stream.shaping.moves or self._cut is not None
+        return self._waits_for_more or rewrites or self._stream.shaping.lowers_places or self._cut is not None
 
     @property
     def _waits_for_more(self) -> bool:
@@ -129,9 +129,9 @@ class ResponsesRepair(Repairer):
         if received is not None:
             received.intended.queued += 1
         self._flush = self._flush or self._waiting.too_long
-        out = self._go()
+        out = self._send_ready()
         self.forwarded(frame, out, waits=self._waits_for_more)
-        self._waiting.sent()
+        self._waiting.note_sent()
         return out
 
     def _with_type(self, event: Event, payload: Payload) -> Event:
@@ -170,24 +170,30 @@ class ResponsesRepair(Repairer):
         return CallEvent(frame, payload, kind, intended, nonblank(fragment.item_id), text)
 
     def _is_next_delta(self, received: CallEvent) -> bool:
-        """Whether a delta is the next part of an open object, with the client's ids. Nearly all are."""
+        """Whether a delta is the next part of an open object, with the client's ids: the usual case."""
         intended, payload, delta = received.intended, received.payload, received.payload.get("delta")
-        has = intended.has
-        if received.kind != DELTA or has is None or type(delta) is not str or not delta or not self._in_order(intended):
+        sent = intended.sent
+        if (
+            received.kind != DELTA
+            or sent is None
+            or type(delta) is not str
+            or not delta
+            or not self._in_order(intended)
+        ):
             return False
         if (
-            payload.get("item_id") != has.id
-            or payload.get("output_index") != has.place
+            payload.get("item_id") != sent.id
+            or payload.get("output_index") != sent.place
             or self._stream.client.renumbers
         ):
             return False
-        if not intended.needs(delta):
+        if not intended.is_in_step(delta):
             return False
-        if self._stream.realtime and payload.get("call_id") != has.call_id:
+        if self._stream.realtime and payload.get("call_id") != sent.call_id:
             return False
         if not self._stream.counts_on(payload):
             return False
-        has.text.grow(len(delta))
+        sent.text.grow(len(delta))
         return True
 
     @staticmethod
@@ -202,18 +208,18 @@ class ResponsesRepair(Repairer):
         if self._flush or self._passes or received is None or received.passes:
             return False
         intended, stream = received.intended, self._stream
-        if intended.has is None and self._identity_waits(intended, received.kind):
+        if intended.sent is None and self._identity_waits(intended, received.kind):
             return True
-        says_nothing = received.kind == DONE and received.payload.get("arguments") == ""
-        ends = says_nothing or (received.kind == CLOSED and stream.on(ITEM_PER_FRAGMENT))
+        is_blank = received.kind == DONE and received.payload.get("arguments") == ""
+        ends = is_blank or (received.kind == CLOSED and stream.on(ITEM_PER_FRAGMENT))
         if ends and stream.calls.ends_in_part(intended):
             others = (other.received for other in list(self._waiting)[1:])
             return all(other is not None and other.kind == CLOSED and other.intended is intended for other in others)
-        snapshots = intended.meaning.newest is not None and stream.on(SNAPSHOT_ARGUMENTS)
+        snapshots = intended.reader.last_object is not None and stream.on(SNAPSHOT_ARGUMENTS)
         if received.kind != DELTA or not (snapshots or stream.calls.text_waits(intended)):
             return False
         if followed and not self._arguments_follow(intended, math.inf if snapshots else _FEW):
-            intended.meaning.settle(over=False)
+            intended.reader.decide(final=False)
             return False
         return True
 
@@ -230,10 +236,10 @@ class ResponsesRepair(Repairer):
         """Whether the identity of a call may still change."""
         stream, call = self._stream, intended.call
         if self._custom.converts(intended):
-            return not call.over
+            return not call.ended
         if kind == ADDED and not call.name:
             return stream.on(LATE_NAME)
-        if kind != ADDED and stream.on(MISSING_START) and not (call.name and (call.id or call.over)):
+        if kind != ADDED and stream.on(MISSING_START) and not (call.name and (call.id or call.ended)):
             return True
         if stream.on(DOUBLED_CALL) or stream.on(DUPLICATE_ID):
             intended.is_duplicate = stream.calls.is_duplicate(intended)
@@ -242,12 +248,12 @@ class ResponsesRepair(Repairer):
 
     # -- sent events
 
-    def _go(self) -> list[Frame]:
+    def _send_ready(self) -> list[Frame]:
         """The frames to send for events that no longer wait."""
         sent: list[Frame] = []
         for one in self._waiting if self._flush else ():
             if one.received is not None:
-                one.received.intended.meaning.settle(over=True)
+                one.received.intended.reader.decide(final=True)
         for one in self._waiting.ready(self._waits):
             if one.received is not None:
                 one.received.intended.queued -= 1
@@ -285,23 +291,23 @@ class ResponsesRepair(Repairer):
             self._send(received_event, changed)
 
     def _pass(self, received_event: ReceivedEvent, payload: Payload) -> None:
-        """Send an event that is not judged."""
+        """Send an event that is not checked."""
         if received_event.event.content.finishes:
-            over = turn_over(received_event.event.content)
-            payload, _ = self._response.without_left_out(payload, received_event.resolved, over=over)
+            normally = ends_normally(received_event.event.content)
+            payload, _ = self._response.without_left_out(payload, received_event.resolved, normally=normally)
         self._send(received_event, None if self._stream.shapes_nothing else payload)
 
     def _send(self, received_event: ReceivedEvent, payload: Payload | None) -> None:
-        """Send an event without a function call, or of a call that is not judged."""
+        """Send an event without a call, or of a call that is not checked."""
         content = received_event.event.content
         ends = bool(content.finishes or content.end or content.error)
         if ends:
-            self._stream.end_turn(over=turn_over(content))
+            self._stream.end_turn(normally=ends_normally(content))
         call = received_event.resolved[0].call if len(received_event.resolved) == 1 and not ends else None
         self._stream.send(received_event.event.frame, payload, call)
 
     def _of_response(self, payload: Payload, kind: str, received_event: ReceivedEvent) -> Payload | None:
-        """An event without a function call, as it is sent; `None` if it is withheld."""
+        """The event to send for one without a call; `None` if it is dropped."""
         stream = self._stream
         if kind == CREATED:
             changed, restarts = self._response.created(payload)
@@ -309,8 +315,8 @@ class ResponsesRepair(Repairer):
                 self._pass_on()
             return changed
         if kind in TERMINAL or kind == REALTIME_DONE:
-            return self._response.over(
-                payload, kind, received_event.resolved, by_itself=turn_over(received_event.event.content)
+            return self._response.terminal(
+                payload, kind, received_event.resolved, normally=ends_normally(received_event.event.content)
             )
         if stream.client.ended or kind in (DELTA, DONE):
             return payload
@@ -322,12 +328,16 @@ class ResponsesRepair(Repairer):
         return payload
 
     def _other_added(self, payload: Payload) -> None:
-        """A message or another item is added: not at the place of a call (tashfeenahmed/freellmapi#846)."""
+        """Give a message or other item with the index of a call another one (tashfeenahmed/freellmapi#846)."""
         stream, client, place = self._stream, self._stream.client, json_access.integer(payload.get("output_index"))
-        if not isinstance(place, int) or place in client.others_moved or (call := client.taken.get(place)) is None:
+        if (
+            not isinstance(place, int)
+            or place in client.others_moved
+            or (call := client.calls_by_place.get(place)) is None
+        ):
             return
         if (moved := client.moved.get(place)) is not None:
-            stream.because(moved)
+            stream.attribute_to(moved)
         elif not stream.report(REUSED_INDEX, MESSAGES[REUSED_INDEX.name], call):
             return
         client.others_moved[place] = client.free
@@ -339,7 +349,7 @@ class ResponsesRepair(Repairer):
 
     def _of_call(self, received: CallEvent) -> None:
         intended, stream = received.intended, self._stream
-        if intended.has is None and not received.passes:
+        if intended.sent is None and not received.passes:
             if self._custom.put(intended, received.payload.get("item")):
                 return
             if intended.is_duplicate and stream.report(DOUBLED_CALL, "the call repeats an earlier one", intended.call):
@@ -348,7 +358,7 @@ class ResponsesRepair(Repairer):
                 stream.report(MISSING_START, "the item was not added before", intended.call)
                 intended.passed = True
         closes_again = received.kind == CLOSED and next(self._kinds_waiting(intended), "") == CLOSED
-        is_added_later = received.kind == DELTA and intended.has is None and ADDED in self._kinds_waiting(intended)
+        is_added_later = received.kind == DELTA and intended.sent is None and ADDED in self._kinds_waiting(intended)
         last = not intended.queued
         self._items.send(received, last=last, closes_again=closes_again, is_added_later=is_added_later)
 
@@ -367,7 +377,7 @@ class ResponsesRepair(Repairer):
     @override
     def end(self, *, clean: bool) -> Iterable[Frame]:
         self._flush = True
-        sent = self._go()
+        sent = self._send_ready()
         stream = self._stream
         stream.frames, stream.number = [], stream.now
         cut, self._cut = self._cut, None
@@ -381,7 +391,7 @@ class ResponsesRepair(Repairer):
                 self._pass(cut, payload)
             else:
                 stream.send(cut.event.frame, None)
-        stream.end_turn(over=False)
+        stream.end_turn(normally=False)
         out = [*sent, *stream.frames]
         self.forwarded(None if cut is None else cut.event.frame, out)
         return out
@@ -389,7 +399,8 @@ class ResponsesRepair(Repairer):
     @override
     def release(self) -> Iterable[Frame]:
         last = [] if self._cut is None else [self._cut.event.frame]
-        return {id(frame): frame for frame in (*self._stream.shaping.frames, *self._waiting.unsent, *last)}.values()
+        shaped = self._stream.shaping.waiting_frames
+        return {id(frame): frame for frame in (*shaped, *self._waiting.unsent, *last)}.values()
 
     # -- events that are forwarded unseen
 
@@ -404,23 +415,23 @@ class ResponsesRepair(Repairer):
             return True
         if self._passes or intended is None or self.holding or self._renames:
             return not self._passes
-        has = intended.has
-        held = has is not None and not (has.done or has.closed) and is_withheld(intended.meaning, has.text)
-        return not (held or (self._in_order(intended) and intended.needs()))
+        sent = intended.sent
+        held = sent is not None and not (sent.done or sent.closed) and is_withheld(intended.reader, sent.text)
+        return not (held or (self._in_order(intended) and intended.is_in_step()))
 
     @override
     def accepts_any(self, call: OpenCall) -> bool:
         intended = self._stream.calls.by_key.get(id(call))
         if (
             intended is None
-            or intended.has is None
+            or intended.sent is None
             or call.kind is Kind.CUSTOM
             or self.holding
             or not self._stream.context.judging
             or intended.passes
         ):
             return False
-        return not (intended.has.done or intended.has.closed or intended.is_split) and intended.meaning.decided
+        return not (intended.sent.done or intended.sent.closed or intended.is_split) and intended.reader.decided
 
     @override
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
@@ -428,7 +439,7 @@ class ResponsesRepair(Repairer):
         if passed.counter is not None:
             self._stream.skipped_to(passed.counter)
         intended = self._stream.calls.by_key.get(id(call))
-        if intended is None or intended.has is None:
+        if intended is None or intended.sent is None:
             return
-        for number, defect in skip(intended.meaning, intended.has.text, passed):
+        for number, defect in add_skipped(intended.reader, intended.sent.text, passed):
             self.report(defect, number, defect.meaning, call)

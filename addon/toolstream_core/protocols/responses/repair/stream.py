@@ -1,4 +1,4 @@
-"""One stream: its intended calls, its client state, and the frames to send for an event."""
+"""The state of one stream, and the frames to send for an event."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MESSAGES: Final = {
     "unstreamed-calls": "the call comes in the completed response only",
     "unclosed-call": "no output_item.done came for the call",
 }
-"""The message of a finding, by the name of its defect, if it names a field of this protocol."""
+"""The messages of findings that name fields of this protocol, by defect."""
 
 
 _LATER: Final = frozenset({"late-name", "placeholder-arguments", "cumulative-arguments", "item-per-fragment"})
@@ -63,11 +63,11 @@ class Stream:
     """The state of one stream, and the frames to send for an event."""
 
     def __init__(self, repairer: Repairer, context: Context, policy: Policy, *, realtime: bool) -> None:
-        """For one stream; `repairer` receives the findings; `policy`: what the client needs."""
+        """`repairer` receives the findings; `policy`: the encoding that the client supports."""
         self.context, self.realtime = context, realtime
-        self.policy, self.shapes_nothing = policy, policy.shapes_nothing
+        self.policy, self.shapes_nothing = policy, policy.is_empty
         self._repairer = repairer
-        self.on, self.because = repairer.on, repairer.because
+        self.on, self.attribute_to = repairer.on, repairer.attribute_to
         self.calls, self.client = IntendedCalls(context), Client()
         self.frames: list[Frame] = []
         """The frames to send for the current event."""
@@ -141,9 +141,9 @@ class Stream:
     # -- sending
 
     def put(self, payload: Payload, call: OpenCall | None = None) -> None:
-        """Send a new event, which is of `call`."""
+        """Send a new event of `call`."""
         intended = self.calls.by_key.get(id(call))
-        if intended is not None and intended.has is not None and intended.has.is_custom:
+        if intended is not None and intended.sent is not None and intended.sent.is_custom:
             payload = as_custom(payload)
         if self._repeated:
             payload = {"event_id": self.context.ids.make("event_"), **payload}
@@ -164,13 +164,13 @@ class Stream:
             payload = original if payload is received.payload else as_custom(payload)
         self.send(received.frame, payload, received.intended.call)
 
-    def end_turn(self, *, over: bool) -> None:
-        """Send the events that wait for complete calls; `over`: the response ended by itself."""
-        for one in self.shaping.at_end(over=over):
+    def end_turn(self, *, normally: bool) -> None:
+        """Send the events that wait for complete calls; `normally`: the response was not truncated."""
+        for one in self.shaping.at_end(normally=normally):
             self._write(one)
 
     def _shape(self, frame: Frame | None, payload: Payload | None, call: OpenCall | None) -> None:
-        """Send an event as the policy needs it."""
+        """Send an event in the shape of the policy."""
         kind = str(json_access.get(payload, "type"))
         phase = _PHASES.get(kind, Phase.MORE if kind.endswith(".delta") else Phase.ARGUMENTS)
         status = status_of(json_access.get(payload, "item"))
@@ -189,20 +189,20 @@ class Stream:
         self._repairer.reporter.shape(BARE_DELTAS.names)
         return bare
 
-    def _is_sendable(self, call: OpenCall, over: bool) -> bool:  # noqa: FBT001
+    def _is_sendable(self, call: OpenCall, ended: bool) -> bool:  # noqa: FBT001
         intended = self.calls.by_key.get(id(call))
-        if intended is None or intended.has is None:
-            return is_complete(call, self.context, over=over)
-        if intended.has.is_custom:
-            return over
-        if intended.queued and not over:
+        if intended is None or intended.sent is None:
+            return is_complete(call, self.context, ended=ended)
+        if intended.sent.is_custom:
+            return ended
+        if intended.queued and not ended:
             return False
-        return is_sendable(intended.reading(over=True), call, self.context, self.on, over=over)
+        return is_sendable(intended.reading(final=True), call, self.context, self.on, ended=ended)
 
     def _identity(self, call: OpenCall) -> Payload:
         intended = self.calls.by_key.get(id(call))
-        has = intended and intended.has
-        return {"call_id": (has and has.call_id) or call.id, "name": (has and has.name) or call.name}
+        sent = intended and intended.sent
+        return {"call_id": (sent and sent.call_id) or call.id, "name": (sent and sent.name) or call.name}
 
     def _write(self, outgoing: Outgoing) -> None:
         if outgoing.frame is not None:

@@ -1,4 +1,4 @@
-"""Writes the intended fields over the events of a call, or forwards them; reports each difference as a defect."""
+"""Overlays the events of calls with intended fields, and reports each difference as a defect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
 from toolstream_core.protocols.responses.repair.stream import Stream
-from toolstream_core.repair.fields import TOP, Deviation, Paths, Payload, laid_over
+from toolstream_core.repair.fields import TOP, Deviation, Paths, Payload, overlaid
 from toolstream_core.wire import json_access
 
 
@@ -62,7 +62,7 @@ class ItemWriter:
         optional = {"name", "call_id"} if nonblank(received.intended.call.id) else {"name"}
         left_out = {"type"} if paths is not TOP else {"type", *(optional - received.payload.keys())}
         wanted = {key: value for key, value in wanted.items() if key not in left_out}
-        return laid_over(
+        return overlaid(
             received.payload, wanted, lambda one: self.repairs_field(one, received.kind, received.intended), paths
         )
 
@@ -75,14 +75,14 @@ class ItemWriter:
 
     def _note_own_id(self, intended: IntendedCall) -> None:
         """Map a generated id to the provider's own id, unless another call has that."""
-        has, own, made = intended.has, intended.call.id, self._stream.context.ids
+        sent, own, ids = intended.sent, intended.call.id, self._stream.context.ids
         others = (one for one in self._stream.calls.by_key.values() if one is not intended)
-        taken = any(own in (one.call.id, one.has.call_id if one.has is not None else "") for one in others)
-        if has is not None and made.made(has.call_id) and not taken:
-            made.stands_for(has.call_id, own, has.name)
+        taken = any(own in (one.call.id, one.sent.call_id if one.sent is not None else "") for one in others)
+        if sent is not None and ids.is_generated(sent.call_id) and not taken:
+            ids.map_to(sent.call_id, own, sent.name)
 
     def forward(self, received: CallEvent) -> None:
-        """Forward an event whose intention is unknown."""
+        """Forward an event whose intended fields are unknown."""
         self._stream.send_for(received, received.payload)
 
     # -- the defect of a field
@@ -90,14 +90,14 @@ class ItemWriter:
     def _index(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
         if not isinstance(json_access.integer(deviation.received), int):
             return MISSING_INDEX
-        if intended.has is not None and (why := intended.has.why.get("output_index")):
+        if intended.sent is not None and (why := intended.sent.why.get("output_index")):
             return why
         if intended.is_split:
             return ITEM_PER_FRAGMENT
-        anothers = deviation.received in self._stream.client.taken
+        is_taken = deviation.received in self._stream.client.calls_by_place
         if kind == CLOSED:
-            return REUSED_INDEX if anothers else None
-        return None if anothers else CHANGING_INDEX
+            return REUSED_INDEX if is_taken else None
+        return None if is_taken else CHANGING_INDEX
 
     def _item_id(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
         return ITEM_PER_FRAGMENT if intended.is_split else ROTATING_ITEM_ID
@@ -106,8 +106,8 @@ class ItemWriter:
         given = intended.call.id
         if kind == ADDED:
             return DUPLICATE_ID if isinstance(deviation.received, str) and nonblank(deviation.received) else MISSING_ID
-        if deviation.received == given and intended.has is not None:
-            return intended.has.why.get("call_id")
+        if deviation.received == given and intended.sent is not None:
+            return intended.sent.why.get("call_id")
         blank = not (isinstance(deviation.received, str) and nonblank(deviation.received))
         return MISSING_ID if blank and not nonblank(given) else CHANGING_CALL_ID
 
@@ -116,7 +116,7 @@ class ItemWriter:
             return LATE_NAME if kind == ADDED else EMPTY_NAME
         if deviation.received != intended.call.name:
             return None
-        return DECORATED_NAME if intended.has is None else intended.has.why.get("name", DECORATED_NAME)
+        return DECORATED_NAME if intended.sent is None else intended.sent.why.get("name", DECORATED_NAME)
 
     def _namespace(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
         return MISSING_NAMESPACE if deviation.received in ("", None, ABSENT) or deviation.intended is ABSENT else None
@@ -124,11 +124,11 @@ class ItemWriter:
     def _delta(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
         if not isinstance(deviation.received, str):
             return OBJECT_ARGUMENTS
-        prefilled = intended.has.why.get("arguments") if intended.has is not None else None
+        prefilled = intended.sent.why.get("arguments") if intended.sent is not None else None
         return intended.defect or prefilled
 
     def _arguments(self, deviation: Deviation, kind: str, intended: IntendedCall) -> Defect | None:
-        """In an event with the complete arguments."""
+        """The defect of complete arguments."""
         received, text = deviation.received, deviation.intended
         assert isinstance(text, str)
         if kind == ADDED:
@@ -146,7 +146,7 @@ class ItemWriter:
             return ITEM_PER_FRAGMENT
         if not received and intended.call.arguments.empty:
             return EMPTY_ARGUMENTS if text == "{}" else None
-        meaning = read(intended.call.arguments.beside(received), over=True)
-        if meaning.defect is not None and meaning.text != received and same_arguments(meaning.text, text):
-            return meaning.defect
+        reading = read(intended.call.arguments.beside(received), final=True)
+        if reading.defect is not None and reading.text != received and same_arguments(reading.text, text):
+            return reading.defect
         return SHORT_CLOSING if is_object(text) and not is_object(received) else None

@@ -12,7 +12,7 @@ from tests.invariants.driven import payloads
 from toolstream_core.calls.arguments import ArgumentText
 from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
-from toolstream_core.repair.meaning import Meaning
+from toolstream_core.repair.arguments_reader import ArgumentsReader
 from toolstream_core.settings import SAFE, Settings
 
 if TYPE_CHECKING:
@@ -142,11 +142,11 @@ def test_an_object_that_repeats_its_beginning_is_not_cumulative(protocol: Protoc
 def test_text_without_an_object_is_not_cumulative() -> None:
     """Fragments without the beginning of an object are not cumulative, even if one begins with the text so far."""
     received = ArgumentText()
-    meaning = Meaning(received)
+    reader = ArgumentsReader(received)
     for fragment in ("xx", "xxxx", 'xxxxxxxxxxxx"}'):
         received.add(fragment)
-        meaning.add(fragment, received)
-    assert meaning.cumulative is None
+        reader.add(fragment, received)
+    assert reader.cumulative is None
 
 
 @pytest.mark.parametrize("protocol", [anthropic, chat, responses])
