@@ -89,7 +89,7 @@ class Forwards(Stage):
 class ForwardsIndifferent(Forwards):
     """Forwards every frame, and needs no frames inside calls."""
 
-    indifferent = True
+    skips_calls = True
 
 
 class ForwardsSkipped(Forwards):
@@ -146,12 +146,12 @@ def test_held_frames_keep_their_order() -> None:
 def test_a_chain_needs_every_event_if_a_stage_does() -> None:
     """A chain needs every event if one stage does; indifferent stages are not asked."""
     call = OpenCall(Fragment(), 0)
-    partial, indifferent, full = (
+    partial, skips_calls, full = (
         ForwardsSkipped(),
         ForwardsIndifferent(Context(StreamFacts(), {})),
         Forwards(Context(StreamFacts(), {})),
     )
-    chain, chain_with_full = run(partial, indifferent)[1], run(partial, full)[1]
+    chain, chain_with_full = run(partial, skips_calls)[1], run(partial, full)[1]
     assert chain.needs_every_event(call)
     assert not chain.accepts_any(call)
     call.name = call.id = "f"

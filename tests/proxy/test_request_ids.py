@@ -12,14 +12,14 @@ from mitmproxy.test import tflow, tutils
 
 from toolstream_core.protocols.requests.conversation import mentions
 from toolstream_core.proxy.own_ids import response_ids, restore, restored, upstream
-from toolstream_core.stages.response_ids import Ids, Own
+from toolstream_core.stages.response_ids import Ids, ProviderId
 
 NEW, OTHER = "call_0123456789abcdef01234567", "call_fedcba9876543210fedcba98______"
 
 
-def own(**known: str) -> dict[str, Own]:
+def own(**known: str) -> dict[str, ProviderId]:
     """Return the provider's ids behind generated ids, each of a call of `f`."""
-    return {generated: Own(identity, "f", "") for generated, identity in known.items()}
+    return {generated: ProviderId(identity, "f", "") for generated, identity in known.items()}
 
 
 def chat(*calls: tuple[str, str], results: tuple[str, ...] | None = None) -> dict[str, Any]:

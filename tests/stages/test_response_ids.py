@@ -11,7 +11,7 @@ import pytest
 from toolstream_core.engine.session import Session, read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.settings import SAFE, Settings
-from toolstream_core.stages.response_ids import MAX_IDS, Ids, Own, ResponseIds
+from toolstream_core.stages.response_ids import MAX_IDS, Ids, ProviderId, ResponseIds
 
 HERE = "https://a.example:443/v1/chat/completions"
 
@@ -48,7 +48,7 @@ def test_an_id_replaced_twice_maps_to_the_provider_s_id() -> None:
     first, second, third, fourth = (response.make("call_") for _ in range(4))
     response.map_to(first, "own", "f")
     response.map_to(second, first, "f")
-    assert ids.own(second, HERE) == Own("own", "f", HERE)
+    assert ids.own(second, HERE) == ProviderId("own", "f", HERE)
     response.map_to(fourth, third, "f")
     assert ids.own(fourth, HERE) is None
 
@@ -79,7 +79,7 @@ def test_the_number_of_ids_is_limited() -> None:
     """The number of ids is limited, and the oldest are forgotten first."""
     ids = Ids()
     for number in range(MAX_IDS + 5):
-        ids.remember(f"call_{number}", Own("x", "f", HERE))
+        ids.remember(f"call_{number}", ProviderId("x", "f", HERE))
     assert len(ids) == MAX_IDS
     assert ids.own("call_4", HERE) is None
     assert ids.own("call_5", HERE)
@@ -115,7 +115,7 @@ def test_an_added_id_maps_to_the_late_id(path: str, payloads: list[dict[str, Any
     out = b"".join(session.feed(b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in payloads)))
     added = set(re.findall(r"call_[0-9a-f]{24}", out.decode()))
     assert len(added) == 1
-    assert ids.own(added.pop(), HERE) == Own("own", "f", HERE)
+    assert ids.own(added.pop(), HERE) == ProviderId("own", "f", HERE)
     assert b'"own"' not in out
 
 

@@ -90,7 +90,7 @@ class Calls:
             self._cancel()
         for fragment in content.fragments:
             if self._checks_names and fragment.name and not fragment.arguments:
-                fragment = self._as_read(fragment)  # noqa: PLW2901  # cheaper than a generator
+                fragment = self._reinterpreted(fragment)  # noqa: PLW2901  # cheaper than a generator
             call = self.take(fragment, event)
             if call is not None:
                 resolved.append(ResolvedFragment(fragment, call))
@@ -98,7 +98,7 @@ class Calls:
             self.conclude(content)
         return resolved
 
-    def _as_read(self, fragment: Fragment) -> Fragment:
+    def _reinterpreted(self, fragment: Fragment) -> Fragment:
         """Reinterpret a fragment in view of the calls so far."""
         return fragment
 
@@ -140,11 +140,11 @@ class Calls:
         kept = [
             self._resolve(opened)
             for opened in self._opened
-            if (opened.name or not opened.arguments.empty or self._id_counts(opened)) and not opened.is_header_again
+            if (opened.name or not opened.arguments.empty or self._counts_by_id(opened)) and not opened.is_header_again
         ]
         return numbered(without_repeated(kept))
 
-    def _id_counts(self, opened: OpenCall) -> bool:
+    def _counts_by_id(self, opened: OpenCall) -> bool:
         """Whether a call without a name and arguments counts because of its id."""
         return bool(opened.id)
 

@@ -78,7 +78,7 @@ class ChainFactory:
         policy, _ = self._shapes
         if repairs == SAFE and not policy.withholds:
             return [], self._repairing(self._context(repairs, self.reader.found, self.reader.changed))
-        context = replace(self._context(SAFE, self.reader.found), ids=ResponseIds(), judging=True)
+        context = replace(self._context(SAFE, self.reader.found), ids=ResponseIds(), reports_only=True)
         if isinstance(context.writer, SseWriter):
             context.writer = Unwritten()
         judges: list[Stage] = [repairer(context) for repairer in repairers]

@@ -38,7 +38,7 @@ class Chain:
         """The stages that may hold frames back."""
         self.counters = tuple(stage for stage in stages if defines(stage, "on_quiet"))
         """The stages that use the numbers of events."""
-        concerned = [stage for stage in stages if not stage.indifferent]
+        concerned = [stage for stage in stages if not stage.skips_calls]
         self._skippable = [stage for stage in concerned if defines(stage, "needs_every_event")]
         self._needs_all = len(self._skippable) < len(concerned)
         """Whether a stage needs every event."""

@@ -11,7 +11,7 @@ from mitmproxy import http
 
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.protocols.requests.conversation import Mention, mentions, refers_to_kept_calls
-from toolstream_core.stages.response_ids import DIGITS, Custom, Functions, Ids, Own, ResponseIds
+from toolstream_core.stages.response_ids import DIGITS, Custom, Functions, Ids, ProviderId, ResponseIds
 from toolstream_core.wire import json_access, long_json
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -111,7 +111,7 @@ def upstream(flow: http.HTTPFlow, host: str) -> str:
     return f"{mode} {request.scheme}://{host}:{request.port}{request.path.partition('?')[0]}"
 
 
-def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
+def restored(body: bytes, own: Callable[[str], ProviderId | None]) -> bytes:
     """A request's JSON with the provider's ids; the rest stays byte for byte."""
     made = {match[1].decode() for match in _MADE.finditer(body)}
     owns = {name: one for name in made if (one := own(name)) is not None}
@@ -122,7 +122,7 @@ def restored(body: bytes, own: Callable[[str], Own | None]) -> bytes:
     return _MADE.sub(lambda match: json.dumps(wanted.get(name := match[1].decode(), name)).encode(), body)
 
 
-def _wanted(found: Sequence[Mention], owns: Mapping[str, Own], *, kept: bool) -> dict[str, str]:
+def _wanted(found: Sequence[Mention], owns: Mapping[str, ProviderId], *, kept: bool) -> dict[str, str]:
     """The provider's id for each generated one that represents exactly one call of this conversation.
 
     The calls themselves may be `kept` by the server.

@@ -279,7 +279,7 @@ class CompleteCallStage(Repairer):
             if self.report(CALLS_IN_DONE, number, message, entries[0].call):
                 frames = form.frames_apart(event, changes, writer)
                 return self._one_call_each(frames) if self._policy.one_call_per_event else frames
-        if self._context.judging:
+        if self._context.reports_only:
             return [event.frame]
         frame = form.rewritten(event, changes, writer)
         joined = False

@@ -1,4 +1,4 @@
-"""The facts of a stream that is rewritten, and the calls that are written into it."""
+"""The context of the stages of one stream, and calls to write into it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def nobody(report: object) -> None:
 
 @dataclass
 class Context:
-    """The facts of a stream that is rewritten, and the receivers of its findings and changes."""
+    """The facts and settings of one stream, and the receivers of its findings and changes."""
 
     exchange: StreamFacts
     schemas: Mapping[str, Json]
     """The schema of the parameters of each offered tool; empty without a request, or without tools."""
     promote: Callable[[Promotion], list[Frame]] | None = None
-    """Writes calls that were text, in the stream's protocol."""
+    """Writes calls that the model wrote as text, in the stream's protocol."""
     id_prefix: str = "call_"
     """The prefix of generated ids of calls."""
     ids_in: Callable[[Json], frozenset[str]] = lambda request: frozenset()  # noqa: ARG005
@@ -44,13 +44,13 @@ class Context:
     incomplete_calls: Callable[[], Sequence[OpenCall]] = tuple
     """The incomplete calls that no finish reason or error of the response explains."""
     passes_on: Callable[[], None] = lambda: None
-    """Called if the rest of the response is not judged: it began elsewhere, or begins anew."""
-    judging: bool = False
-    """Whether only the findings count: forwarded frames are discarded, and need not be written."""
+    """Called if the rest of the response is not checked: it began on another connection, or begins again."""
+    reports_only: bool = False
+    """Whether only findings are used: the returned frames are discarded, and need not be correct."""
 
     @property
-    def patient(self) -> bool:
-        """Whether a frame may wait for the next one without a reason: no client waits for a saved stream."""
+    def is_saved(self) -> bool:
+        """Whether the stream is saved: frames may wait freely, because no client does."""
         return not isinstance(self.exchange.request, dict)
 
     @cached_property
@@ -59,25 +59,25 @@ class Context:
         return self.ids_in(self.exchange.request)
 
     def tool(self, name: str) -> str:
-        """The offered tool that a call names, also with other characters around it; the name itself if none is."""
+        """The offered tool that a name contains between other characters; `name` itself if there is none."""
         return plain_name(name, self.schemas)
 
     def may_be_empty(self, name: str) -> bool:
         """Whether the tool has no required parameters, or is unknown."""
-        return self.tool(name) not in self._demanding
+        return self.tool(name) not in self._with_required_parameters
 
     def has_no_parameters(self, name: str) -> bool:
         """Whether the tool is known to have no parameters."""
-        return self.tool(name) in self._parameterless
+        return self.tool(name) in self._without_parameters
 
     @cached_property
-    def _demanding(self) -> frozenset[str]:
+    def _with_required_parameters(self) -> frozenset[str]:
         """The tools that have required parameters."""
         required = {name: json_access.get(schema, "required") for name, schema in self.schemas.items()}
         return frozenset([name for name, one in required.items() if json_access.items(one)])
 
     @cached_property
-    def _parameterless(self) -> frozenset[str]:
+    def _without_parameters(self) -> frozenset[str]:
         """The tools that have no parameters."""
         known = self.schemas.items()
         return frozenset([name for name, one in known if not (isinstance(one, dict) and one.get("properties"))])
@@ -99,10 +99,10 @@ class Wanted(Protocol):
 
 
 class Promotion(NamedTuple):
-    """Calls to write, and their place."""
+    """Calls to write before a finish reason."""
 
     event: Event
-    """The event with the finish reason, which follows them; without one, any event as a pattern."""
+    """The event with the finish reason, or any other event of the stream."""
     calls: Sequence[tuple[str, Wanted]]
     """Each with an id."""
     place: int
@@ -118,6 +118,6 @@ class Promotion(NamedTuple):
         frame = self.event.frame
         return frame if payload == frame.json else self.writer.rewrite(frame, payload)
 
-    def made(self, *payloads: Payload) -> list[Frame]:
+    def new_events(self, *payloads: Payload) -> list[Frame]:
         """New events, each named after its `type`."""
         return [self.writer.make(payload, self.event.frame.number, payload["type"]) for payload in payloads]

@@ -38,19 +38,19 @@ _EMPTY: Final = frozenset({b"", b"null"})
 class SseRepairer(Repairer):
     """Checks and repairs the blocks of one event stream. Runs before the protocol's own repairer."""
 
-    indifferent = True
+    skips_calls = True
 
     @override
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._sse = isinstance(context.writer, SseWriter)
-        """False for other framings (JSON arrays), which pass unchanged."""
+        """Whether the framing is SSE; others are forwarded unchanged."""
         self._last: Frame | None = None
         """An event without a blank line after it. The end of the body decides whether it gets one."""
-        self._spoils = False
-        """Whether that event would damage the complete arguments of clients."""
-        self._latest = b"\n"
-        """The last block that shows which line ending the stream uses."""
+        self._damages_arguments = False
+        """Whether a client that read that event would get damaged arguments."""
+        self._last_complete = b"\n"
+        """The last block with a line ending."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
@@ -58,13 +58,13 @@ class SseRepairer(Repairer):
         if frame.data is None or not self._sse:
             return [*self.release(), frame]
         if frame.raw.endswith((b"\n", b"\r")):
-            self._latest = frame.raw
+            self._last_complete = frame.raw
         if frame.trailing:
             before = self.release()
-            self._last, self._spoils = frame, any(map(_spoils, resolved))
+            self._last, self._damages_arguments = frame, any(map(_damages_arguments, resolved))
             return before
         begin = frame.data.lstrip()[:1]
-        if (begin in {b"", b":"} or (begin == b"n" and frame.data.strip() in _EMPTY)) and _silent(event.content):
+        if (begin in {b"", b":"} or (begin == b"n" and frame.data.strip() in _EMPTY)) and _has_no_call(event.content):
             return [*self.release(), *self._commented(frame)]
         return (frame,) if self._last is None else [*self.release(), frame]
 
@@ -74,11 +74,12 @@ class SseRepairer(Repairer):
         last, self._last = self._last, None
         if last is None:
             return ()
-        complete = _whole(last)
         message = "the last event lacks its terminator; a reader that keeps to the standard drops it"
-        if not complete or not clean or not self.report(UNTERMINATED_EVENT, last.number, message) or self._spoils:
+        if not (_is_complete(last) and clean and self.report(UNTERMINATED_EVENT, last.number, message)):
             return [last]
-        newline = _newline(self._latest)
+        if self._damages_arguments:
+            return [last]
+        newline = _newline(self._last_complete)
         ended = last.raw if last.raw.endswith((b"\n", b"\r")) else last.raw + newline
         changed = Frame(ended + newline, last.number, last.data, last.name)
         self.audit(last.number, [last], [changed])
@@ -90,7 +91,7 @@ class SseRepairer(Repairer):
         return [] if last is None else [last]
 
     def _commented(self, frame: Frame) -> list[Frame]:
-        """The block as a comment, with its `id` and `retry` lines, which reconnecting needs; for Gemini nothing."""
+        """The block as a comment, with its `id` and `retry` lines for reconnecting; nothing for Gemini."""
         data = (frame.data or b"").strip()
         if data in _EMPTY:
             repair = self.report(EMPTY_DATA, frame.number, f"the event's data is {data.decode() or 'empty'}")
@@ -98,7 +99,7 @@ class SseRepairer(Repairer):
             repair = self.report(COMMENT_AS_DATA, frame.number, "a comment is sent as data")
         if not repair:
             return [frame]
-        newline = _newline(self._latest)
+        newline = _newline(self._last_complete)
         lines = [_comment(line) for line in frame.raw.removeprefix(BOM).splitlines() if line]
         comment = newline.join(lines) + newline + newline
         out = [Frame(comment, frame.number, None)] if self._context.reads_comments else []
@@ -106,14 +107,14 @@ class SseRepairer(Repairer):
         return out
 
 
-def _whole(frame: Frame) -> bool:
-    """Whether a block lacks only its blank line: its data is complete, and no second event begins in it."""
+def _is_complete(frame: Frame) -> bool:
+    """Whether a block lacks only its blank line."""
     complete = (frame.data or b"").strip() == b"[DONE]" or isinstance(frame.json, dict)
     fields = [line.partition(b":")[0] for line in frame.raw.removeprefix(BOM).splitlines() if line]
     return complete and fields.count(b"event") < 2 and _FIELDS.issuperset(fields)  # noqa: PLR2004
 
 
-def _spoils(resolved: ResolvedFragment) -> bool:
+def _damages_arguments(resolved: ResolvedFragment) -> bool:
     """Whether a fragment adds garbage to complete arguments, or repeats a part of them."""
     fragment, call = resolved
     text, again = fragment.arguments, fragment.phase not in {Phase.OPEN, Phase.MORE}
@@ -121,8 +122,8 @@ def _spoils(resolved: ResolvedFragment) -> bool:
     return said_less or call.arguments.has_trailing_text
 
 
-def _silent(content: EventContent) -> bool:
-    """Whether an event has no meaning to clients besides its text."""
+def _has_no_call(content: EventContent) -> bool:
+    """Whether an event has no call, finish, error or end."""
     return not (content.fragments or content.finishes or content.error or content.end)
 
 
@@ -140,7 +141,7 @@ def _comment(line: bytes) -> bytes:
 
 
 class BeforeCalls(Injector):
-    """Puts a block before each event with a call."""
+    """Inserts a block before each event with a call."""
 
     def __init__(self, context: Context, pick: Picker, block: bytes) -> None:
         super().__init__(context, pick)
@@ -172,16 +173,16 @@ _SPACED = re.compile(rb"(\A|[\r\n])(data|event|id|retry): (?! )")
 
 
 class Place(NamedTuple):
-    """The blocks before a block."""
+    """The position of a block."""
 
     begun: bool = False
-    """Whether there are any: a byte order mark is only possible before the first."""
+    """Whether blocks precede it: a byte order mark is only possible before the first."""
     events: int = 0
-    """The number of blocks with data."""
+    """The number of blocks with data before it."""
 
 
 class Framed(Stage):
-    """Changes the bytes of each event, not its content."""
+    """Changes the bytes of each event, but not its content."""
 
     each = True
 
@@ -215,28 +216,28 @@ class Framed(Stage):
 
 
 def comments(raw: bytes, frame: Frame, place: Place) -> bytes:
-    """A comment comes before each event."""
+    """Insert a comment before each event."""
     newline = _line_end(raw)
     return raw if frame.data is None else b": keep-alive" + newline + newline + raw
 
 
 def crlf(raw: bytes, frame: Frame, place: Place) -> bytes:
-    """Lines end with CR and LF."""
+    """End lines with CR and LF."""
     return _LINE_END.sub(b"\r\n", raw)
 
 
 def no_space(raw: bytes, frame: Frame, place: Place) -> bytes:
-    """Sends no space after the colon of a field."""
+    """Remove the space after the colon of a field."""
     return _SPACED.sub(rb"\1\2:", raw)
 
 
 def bom(raw: bytes, frame: Frame, place: Place) -> bytes:
-    """A byte order mark is at the start of the body."""
+    """Insert a byte order mark at the start of the body."""
     return raw if place.begun or frame.raw.startswith(BOM) else BOM + raw
 
 
 def event_ids(raw: bytes, frame: Frame, place: Place) -> bytes:
-    """Each event has an id line."""
+    """Insert an id line into each event."""
     if frame.data is None:
         return raw
     blank = len(raw) - len(raw.lstrip(b"\r\n"))
@@ -244,7 +245,7 @@ def event_ids(raw: bytes, frame: Frame, place: Place) -> bytes:
 
 
 def plain(raw: bytes, frame: Frame, place: Place) -> bytes:
-    """Lines end with LF, a space follows the colon of a field, and there are no comments and no ids."""
+    """End lines with LF, add a space after the colon of a field, and remove comments and ids."""
     *lines, rest = _LINE_END.split(raw)
     kept = [_UNSPACED.sub(rb"\1: ", line) for line in lines if _BESIDE.match(line) is None]
     text = b"".join(line + b"\n" for line in kept) + _UNSPACED.sub(rb"\1: ", rest)

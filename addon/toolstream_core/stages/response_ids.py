@@ -1,4 +1,4 @@
-"""Generated ids and converted calls, and the provider's own in the client's next requests. Knows no protocol."""
+"""Maps generated ids and converted calls to the provider's own, for the client's next requests. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolstream_core.calls import nonblank
 MAX_TEXT = 32 * 1024 * 1024
 """The most characters of arguments that are remembered; the oldest are forgotten first."""
 ENTRY = 500
-"""Characters that each call counts besides its arguments."""
+"""Characters that each call counts in addition to its arguments."""
 
 
 class Functions:
@@ -31,7 +31,7 @@ class Functions:
         return len(self._functions)
 
     def remember(self, custom: Custom, arguments: str, upstream: str) -> None:
-        """Remember that `custom` represents a call with these arguments, which `upstream` sent."""
+        """Map `custom` to a function call of `upstream` with these arguments."""
         key = custom.key
         self._forget(key)
         self._functions[key] = _Function(arguments, upstream, (custom.response, custom.call_id))
@@ -46,7 +46,7 @@ class Functions:
         return one.arguments if one is not None and one.is_from(upstream) else None
 
     def kept(self, response: str, call_id: str, upstream: str) -> bool:
-        """Whether the server has the call of a stored response as a function call."""
+        """Whether a call of a response that the provider stores was converted."""
         one = self._functions.get(self._kept.get((response, call_id), b""))
         return bool(response) and one is not None and one.is_from(upstream)
 
@@ -58,7 +58,7 @@ class Functions:
 
 
 class Custom(NamedTuple):
-    """A custom tool's call as the client has it."""
+    """A custom tool call at the client."""
 
     call_id: str
     name: str
@@ -90,13 +90,13 @@ DIGITS = 24
 """Hexadecimal digits of a generated id, after its prefix."""
 
 
-class Own(NamedTuple):
-    """The provider's id of a call that the client has under a generated id."""
+class ProviderId(NamedTuple):
+    """The provider's id of a call with a generated id."""
 
     id: str
     """Never empty."""
     name: str
-    """The name of the tool as the client has it; `""` if it has none."""
+    """The name of the tool at the client, or `""`."""
     upstream: str
     """The provider that sent it."""
 
@@ -107,20 +107,20 @@ class Ids:
     def __init__(self) -> None:
         self._run = secrets.token_hex(16)
         self._responses = 0
-        self._own: dict[str, Own] = {}
+        self._own: dict[str, ProviderId] = {}
         self.functions = Functions()
-        """Function calls that clients have as calls of custom tools."""
+        """Function calls that were converted to custom tool calls."""
 
     def __len__(self) -> int:
         """The number of remembered ids."""
         return len(self._own)
 
     def for_response(self, upstream: str) -> ResponseIds:
-        """The generator of ids for the next response of `upstream`: no other response of any run has them."""
+        """A generator of ids for the next response of `upstream`, unique over all runs."""
         self._responses += 1
         return ResponseIds(f"{self._run}|{self._responses}", self, upstream)
 
-    def remember(self, generated: str, own: Own) -> None:
+    def remember(self, generated: str, own: ProviderId) -> None:
         """Map a generated id to the provider's id."""
         self._own.pop(generated, None)
         self._own[generated] = own
@@ -128,15 +128,15 @@ class Ids:
             del self._own[next(iter(self._own))]
 
     def forget(self, identities: Iterable[str]) -> None:
-        """The provider uses these ids itself, so they stand for its own calls."""
+        """Forget generated ids that the provider uses itself."""
         for identity in identities:
             self._own.pop(identity, None)
 
-    def own(self, generated: str, upstream: str) -> Own | None:
-        """The id that `upstream`, or an endpoint below it, has for the call, if it is remembered."""
+    def own(self, generated: str, upstream: str) -> ProviderId | None:
+        """The id that `upstream`, or an endpoint below it, sent for the call, if it is remembered."""
         own = self._own.get(generated)
-        theirs = own is not None and (upstream == own.upstream or upstream.startswith(f"{own.upstream}/"))
-        return own if theirs else None
+        is_from = own is not None and (upstream == own.upstream or upstream.startswith(f"{own.upstream}/"))
+        return own if is_from else None
 
 
 class ResponseIds:
@@ -147,7 +147,7 @@ class ResponseIds:
         self._seed = seed
         self._ids = ids
         self._upstream = upstream
-        self._generated: dict[str, Own | None] = {}
+        self._generated: dict[str, ProviderId | None] = {}
 
     def make(self, prefix: str, length: int = 0) -> str:
         """A new id of at least `length` characters."""
@@ -169,12 +169,12 @@ class ResponseIds:
         """Map a generated id to the provider's id of a call named `name`, unless that is empty or was generated."""
         if not nonblank(identity):
             return
-        own = self._generated.get(identity, Own(identity, name, self._upstream))
+        own = self._generated.get(identity, ProviderId(identity, name, self._upstream))
         self._generated[generated] = own
         if own is not None and self._ids is not None:
             self._ids.remember(generated, own)
 
     def sent_as_custom(self, custom: Custom, arguments: str) -> None:
-        """Note a function call with these arguments that the client has as a custom tool's call."""
+        """Note a function call with these arguments that is sent as a custom tool call."""
         if self._ids is not None:
             self._ids.functions.remember(custom, arguments, self._upstream)

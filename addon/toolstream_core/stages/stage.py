@@ -1,4 +1,4 @@
-"""The interface of a stage, and stages that wrap another one: they record its changes, or resolve its calls."""
+"""The interface of a stage, and stages that wrap another one."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ type StageMaker = Callable[[Context], Stage]
 
 
 class Stage(ABC):
-    """Gets each event of one stream once, in order, and returns what is forwarded in its place."""
+    """Gets each event of one stream once, in order, and returns the frames to forward in its place."""
 
     each = False
-    """Whether it needs events without calls, finish, error or end, too."""
-    indifferent = False
-    """Whether it needs no event in the middle of a call."""
+    """Whether it also needs events without calls, finish, error or end."""
+    skips_calls = False
+    """Whether it needs no event inside a call."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     @abstractmethod
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
-        """The frames that are forwarded for `event`, whose fragments are `resolved`: its own, others, or none yet."""
+        """The frames to forward for `event`, whose fragments are `resolved`: its own, others, or none yet."""
 
     def end(self, *, clean: bool) -> Iterable[Frame]:
-        """The frames that are forwarded at the body's end; `clean` unless the connection broke."""
+        """The frames to forward at the end of the body; `clean`: the connection did not break."""
         return ()
 
     def release(self) -> Iterable[Frame]:
-        """The held frames, unchanged: an internal error loses nothing."""
+        """The held frames, unchanged, after an internal error."""
         return ()
 
     @property
@@ -47,18 +47,18 @@ class Stage(ABC):
 
     @property
     def needs_text(self) -> bool:
-        """Whether it needs events of text like the last one while it holds frames."""
+        """Whether it needs text events while it holds frames."""
         return True
 
     def on_quiet(self, raw: bytes, end: int) -> None:
-        """Events without content were forwarded; the last one ends at `end` of `raw`, which may begin with others."""
+        """Note that events without content were forwarded; the last one ends at `end` of `raw`."""
 
     def needs_every_event(self, call: OpenCall) -> bool:
         """Whether it needs events like the last one, which only add plain text inside the arguments of `call`."""
         return True
 
     def on_skipped(self, call: OpenCall, passed: SkippedRun) -> None:
-        """Such events were forwarded in the same way as the one before them."""
+        """Note that such events were skipped: forwarded in the same way as the event before them."""
 
     def accepts_any(self, call: OpenCall) -> bool:
         """Whether `on_skipped` is enough for events like the last one, with any addition to the arguments of `call`."""
@@ -66,12 +66,12 @@ class Stage(ABC):
 
 
 def defines(stage: Stage, ability: str) -> bool:
-    """Whether a stage has more than the default of a method or property."""
+    """Whether a stage overrides a method or property."""
     return getattr(type(stage), ability) is not getattr(Stage, ability)
 
 
 class Wrapper(Stage):
-    """Holds the frames that the inner stage holds; each wrapper defines `take`."""
+    """Wraps another stage; each wrapper defines `take`."""
 
     def __init__(self, context: Context, inner: Stage) -> None:
         """Wraps `inner`, for one stream."""
@@ -103,7 +103,7 @@ class Wrapper(Stage):
 
 
 class OwnCalls(Wrapper):
-    """A stage whose stream is not the reported one: the calls of its events are resolved here."""
+    """Resolves the calls of its events itself, because the stage reads another stream than the reported one."""
 
     def __init__(self, context: Context, inner: Stage, calls: Calls) -> None:
         """`calls` is new."""
@@ -118,7 +118,7 @@ class OwnCalls(Wrapper):
 
 
 class Audited(Wrapper):
-    """A shape or a fault, with a record of its changes."""
+    """Records the changes of a shape or fault."""
 
     def __init__(self, context: Context, inner: Stage, kind: str, name: str) -> None:
         """`kind` and `name` as in `Change`."""
@@ -127,7 +127,7 @@ class Audited(Wrapper):
         self._name = name
         self._held: list[Frame] = []
         self._last: list[Frame] = []
-        """The body's last event, which has no terminator. Held frames go before it."""
+        """The last event of the body, without a terminator. Held frames precede it."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:

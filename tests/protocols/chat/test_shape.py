@@ -12,7 +12,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.chat.repair.writer import LONGEST_EVEN
 from toolstream_core.settings import Settings
-from toolstream_core.stages.response_ids import Ids, Own
+from toolstream_core.stages.response_ids import Ids, ProviderId
 
 PATH = "/v1/chat/completions"
 
@@ -56,8 +56,8 @@ def test_even_ids_replace_shorter_ids() -> None:
     assert third != fourth
     assert len(third) == len(fourth) == len(long)
     assert len(added_ids) == 2
-    assert added_ids.own(third, PATH) == Own("call_3", "ping", PATH)
-    assert added_ids.own(fourth, PATH) == Own("call_4", "ping", PATH)
+    assert added_ids.own(third, PATH) == ProviderId("call_3", "ping", PATH)
+    assert added_ids.own(fourth, PATH) == ProviderId("call_4", "ping", PATH)
 
 
 def test_even_ids_are_the_same_in_all_entries_of_a_call() -> None:

@@ -1,4 +1,4 @@
-"""Splits and joins Chat Completions events: entries, deltas, choices. Judges nothing."""
+"""Reads, splits and joins Chat Completions events: entries, deltas, choices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHUNK: Final = "chat.completion.chunk"
 """The `object` of a chunk."""
 _NOTHING: Final[tuple[Json, ...]] = ("", None, [], {})
 HEAD: Final = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
-"""The keys that all chunks of a response have in common."""
+"""The keys with the same value in all chunks of a response."""
 _EVENT: Final = frozenset({*HEAD, "choices", "usage", "error", "obfuscation"})
 _CHOICE: Final = frozenset({"index", "delta", "finish_reason"})
 _ENTRY: Final = frozenset({"index", "id", "type", "function", "name", "arguments"})
@@ -56,7 +56,7 @@ def entries_of(delta: Json) -> list[Json]:
 
 
 def with_entries(payload: Json, entries: Iterable[tuple[int, Json]]) -> dict[str, Json]:
-    """The payload with these entries, by choice, in place of its own."""
+    """The payload with these entries, by choice, instead of its own."""
     if not isinstance(payload, dict):
         return {}
     by_choice: dict[int, list[Json]] = {}
@@ -79,12 +79,12 @@ def with_entries(payload: Json, entries: Iterable[tuple[int, Json]]) -> dict[str
 
 
 def others_of(payload: dict[str, Json]) -> dict[str, Json]:
-    """The keys of a chunk that are not of this protocol, such as a gateway's."""
+    """The unknown keys of a chunk, such as a gateway's."""
     return {key: value for key, value in payload.items() if key not in _EVENT and value not in _NOTHING}
 
 
 def has_nothing(payload: Json, sent: Mapping[str, Json] = _NONE) -> bool:
-    """Whether a chunk without entries can be dropped: no text, no finish, no usage, no vendor's keys.
+    """Whether a chunk without entries can be dropped: it has no text, finish, usage or unknown keys.
 
     `sent`: vendors' keys and their values, which the client has from earlier chunks.
     """
@@ -110,7 +110,7 @@ def has_role(payload: Json) -> bool:
 
 
 def without_ending(payload: dict[str, Json]) -> dict[str, Json]:
-    """The chunk with neither finish reasons nor usage."""
+    """The chunk without finish reasons and usage."""
     choices = [
         {**choice, "finish_reason": None} if json_access.get(choice, "finish_reason") else choice
         for choice in json_access.items(payload.get("choices"))
@@ -166,7 +166,7 @@ class ReceivedEntry(NamedTuple):
 
     @property
     def extra(self) -> bool:
-        """Whether it has keys that are no field of a call, such as a vendor's."""
+        """Whether it has unknown keys."""
         function = json_access.get(self.raw, "function")
         inner = function.keys() - set(OF_FUNCTION) if isinstance(function, dict) else set()
         outer = self.raw.keys() - {*OF_ENTRY, "function", *OF_FUNCTION} if isinstance(self.raw, dict) else set()
@@ -209,7 +209,7 @@ def _in_order(raw: dict[str, Json], fields: Fields, own: tuple[str, ...]) -> lis
 
 
 def joined(first: dict[str, Json], more: dict[str, Json]) -> dict[str, Json] | None:
-    """Two entries of one call as one, arguments concatenated; `None` if an unknown key has two values.
+    """Two entries of one call as one, with concatenated arguments; `None` if an unknown key has two values.
 
     Arguments that are no text do not replace others.
     """

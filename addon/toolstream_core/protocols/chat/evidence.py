@@ -31,7 +31,7 @@ class ChoiceCalls:
         self._open_at: dict[int | None, dict[int, OpenCall]] = {}
         """The same by index."""
 
-    def found_at(self, index: int, call: OpenCall) -> bool:
+    def note_index(self, index: int, call: OpenCall) -> bool:
         """A call is found under an index from now on. Returns whether others are."""
         here = self.by_index.setdefault(index, [])
         here.append(call)
@@ -43,7 +43,7 @@ class ChoiceCalls:
         """Whether a call is found under an index."""
         return id(call) in self._home
 
-    def turn_to(self, call: OpenCall) -> None:
+    def set_last(self, call: OpenCall) -> None:
         """The next fragment is this call's: the state of the call before is final."""
         self._note_last()
         self.last = call
@@ -129,7 +129,7 @@ def given_index(state: ChoiceCalls, fragment: Fragment, index: int) -> OpenCall 
         return None
     if not moved and (isinstance(call.index, int) or state.is_found(call)):
         return None
-    state.found_at(index, call)
+    state.note_index(index, call)
     return call
 
 

@@ -1,4 +1,4 @@
-"""Decides which call a Chat Completions fragment belongs to. Also used for Ollama, whose calls have the same form."""
+"""Assigns Chat Completions fragments to calls; also for Ollama, whose calls have the same form."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ from toolstream_core.protocols.chat.evidence import (
 # (poolsideai/pool#9), id repeated (spring-ai#5974), id empty (opencode#40969), name repeated (llama.cpp#13774).
 
 
-_DEMANDING: Final = Parameters(required=True)
-"""The parameters of an unknown tool that must not count as one without parameters."""
+_REQUIRES_ARGUMENTS: Final = Parameters(required=True)
+"""The parameters of an unknown tool, if it must count as one that requires arguments."""
 _LONGEST_PLACEHOLDER: Final = 16
 """Characters of the longest arguments that may stand for none."""
 _MOST_HEADERS: Final = 64
@@ -97,8 +97,8 @@ class ChatCalls(Calls):
         self._at_end = content.end  # Nothing after `[DONE]` belongs to a call.
 
     @override
-    def _as_read(self, fragment: Fragment) -> Fragment:
-        """A part of the arguments in a name is read as arguments (waybarrios/vllm-mlx#631)."""
+    def _reinterpreted(self, fragment: Fragment) -> Fragment:
+        """Read a part of the arguments in a name as arguments (waybarrios/vllm-mlx#631)."""
         state = self._choices.get(fragment.choice)
         if state is None or fragment.phase is not Phase.MORE:
             return fragment
@@ -116,7 +116,7 @@ class ChatCalls(Calls):
         return fragment._replace(name=ABSENT, arguments=text, well_formed=False)
 
     def _is_arguments_in_name(self, call: OpenCall, text: str) -> bool:
-        """Whether a name can only be the next part of a call's arguments: it is no name, and continues them."""
+        """Whether a name can only be the next part of a call's arguments."""
         before = call.arguments
         if not call.name or (id(call) not in self._in_names and self._may_be_name(call, text)):
             return False
@@ -127,7 +127,7 @@ class ChatCalls(Calls):
         return before.inside_value and not before.restarted_by(text)
 
     def _may_be_name(self, call: OpenCall, text: str) -> bool:
-        """Whether a name is a tool's, the next part of the call's, or a longer form of a name that is no tool's."""
+        """Whether a name is a tool's, the next part of the call's name, or extends a name that is not a tool's."""
         if plain_name(text, self._tools) in self._tools or self._is_name_part(call, text):
             return True
         return text.startswith(call.name) and plain_name(call.name, self._tools) not in self._tools
@@ -145,7 +145,7 @@ class ChatCalls(Calls):
         if state.last is not call:
             if call.arguments.is_complete:
                 return super().take(fragment, event)
-            state.turn_to(call)
+            state.set_last(call)
         call.runs.add(event)
         if isinstance(fragment.arguments, str):
             if call.ended and fragment.arguments:
@@ -167,7 +167,7 @@ class ChatCalls(Calls):
         if call is None:
             call = self._begin(state, fragment)
         if state.last is not call:
-            state.turn_to(call)
+            state.set_last(call)
         if fragment.id and not self.overflowed and (key := nonblank(fragment.id)):
             state.by_id[key] = call
         if fragment.phase is Phase.WHOLE:
@@ -175,13 +175,13 @@ class ChatCalls(Calls):
         return call
 
     def _of_other_choice(self, fragment: Fragment) -> ChoiceCalls | None:
-        """The only choice with calls, if a fragment without identity begins arguments, and its last call has none."""
+        """The only choice with calls, if a fragment without identity begins the arguments that its last call lacks."""
         states = {id(state): state for state in self._choices.values()}
         if len(states) != 1 or nonblank(fragment.id) or nonblank(fragment.name) or not _begins_object(fragment):
             return None
         (state,) = states.values()
         call = state.last
-        lacks = call is not None and call.arguments.empty and self._parameters(call, _DEMANDING).required
+        lacks = call is not None and call.arguments.empty and self._parameters(call, _REQUIRES_ARGUMENTS).required
         return state if lacks and not state.several_open() else None
 
     @override
@@ -191,7 +191,7 @@ class ChatCalls(Calls):
             super()._end(choice)
 
     @override
-    def _id_counts(self, opened: OpenCall) -> bool:
+    def _counts_by_id(self, opened: OpenCall) -> bool:
         """An id alone is not a call after the end of the response (OpenBitFun#398)."""
         return bool(opened.id) and not opened.ended
 
@@ -208,7 +208,7 @@ class ChatCalls(Calls):
         if fragment.phase is Phase.WHOLE:
             state.in_messages.add(id(call))
         if isinstance(fragment.index, int):
-            call.shared = state.found_at(fragment.index, call)
+            call.shared = state.note_index(fragment.index, call)
             if call.shared and (last := state.by_index[fragment.index][-2]).arguments.empty:
                 same = fragment.name == last.name and self._lacks_arguments(last)
                 call.header_of = last if same else None
@@ -264,7 +264,7 @@ class ChatCalls(Calls):
         return newest if same and not returned else None
 
     def _first_lacking(self, here: list[OpenCall], fragment: Fragment) -> OpenCall | None:
-        """The first of an index's last calls that has no arguments, and needs some, if a fragment begins some."""
+        """The first call of an index that lacks required arguments, if a fragment begins some."""
         if not _begins_object(fragment):
             return None
         return next((call for call in here[-_MOST_HEADERS:] if self._lacks_arguments(call)), None)
@@ -284,31 +284,31 @@ class ChatCalls(Calls):
             return None
         if open_there and not isinstance(call.index, int):
             return None
-        state.found_at(index, call)
+        state.note_index(index, call)
         return call
 
     def _needs_arguments(self, call: OpenCall) -> bool:
         """Whether a call's tool has required parameters, or no tool is known."""
-        return self._parameters(call, UNKNOWN if self._tools else _DEMANDING).required
+        return self._parameters(call, UNKNOWN if self._tools else _REQUIRES_ARGUMENTS).required
 
     def _lacks_arguments(self, call: OpenCall) -> bool:
-        """Whether a call has no arguments, and needs some."""
+        """Whether a call lacks required arguments."""
         return call.arguments.empty and self._needs_arguments(call)
 
     def _replaces_nothing(self, call: OpenCall, fragment: Fragment) -> bool:
-        """Whether a fragment with the call's name begins the arguments of a call that has only `{}`, and needs some."""
+        """Whether a fragment with the call's name begins the required arguments of a call that has only `{}`."""
         if nonblank(fragment.name) != call.name or not (_begins_object(fragment) and _has_nothing(call)):
             return False
         return self._needs_arguments(call)
 
     def _fills(self, call: OpenCall, fragment: Fragment) -> bool:
-        """Whether a fragment under another id has the arguments of a call that has only `{}`, and needs some."""
+        """Whether a fragment with another id has the required arguments of a call that has only `{}`."""
         if nonblank(fragment.name) or not self._parameters(call).required:
             return False
         return _has_nothing(call)
 
     def _begins(self, call: OpenCall, fragment: Fragment) -> bool:
-        """Whether a fragment with the call's name under another id begins its arguments, of which there are none.
+        """Whether a fragment with the call's name and another id begins the arguments that the call lacks.
 
         vllm-project/vllm#23522: the id is another one in each fragment.
         """
@@ -325,21 +325,21 @@ class ChatCalls(Calls):
             return None if name or another or last.arguments.is_complete else last
         if name:
             names_last = not (last.name or fragment.arguments)
-            return last if names_last or self._name_goes_on(last, name) else None
+            return last if names_last or self._continues_name(last, name) else None
         own = state.unindexed[0] if len(state.unindexed) == 1 else last
         if own is not last and not (own.arguments.is_complete or state.is_found(own)):
             return own
         last.guessed = last.guessed or (len(state.all) > 1 and state.several_open())
         return last
 
-    def _name_goes_on(self, last: OpenCall, name: str) -> bool:
+    def _continues_name(self, last: OpenCall, name: str) -> bool:
         if self._is_name_part(last, name):
             return True
         return not last.arguments.is_complete and (name == last.name or not last.name)
 
 
 def _has_nothing(call: OpenCall) -> bool:
-    """Whether a call's arguments are a placeholder for none."""
+    """Whether a call's arguments are a placeholder."""
     return call.arguments.size <= _LONGEST_PLACEHOLDER and has_nothing(call.arguments.text())
 
 
@@ -350,5 +350,5 @@ def _begins_object(fragment: Fragment) -> bool:
 
 
 def _has_incomplete(calls: Iterable[OpenCall]) -> bool:
-    """Whether the arguments of a function are incomplete. Of free text, only the finish reason shows that."""
+    """Whether the arguments of a function call are incomplete; for free text, only the finish reason shows it."""
     return any(call.incomplete for call in calls if call.kind is not Kind.CUSTOM)

@@ -24,7 +24,7 @@ from toolstream_core.wire.frame import Frame
 def promoted(promotion: Promotion) -> list[Frame]:
     """The frames with the calls and the terminal event; see `WireProtocol.promoted`."""
     items = [_promoted_item(identity, wanted) for identity, wanted in promotion.calls]
-    made = [promotion.made(*item_events(item, place)) for place, item in enumerate(items, promotion.place)]
+    made = [promotion.new_events(*item_events(item, place)) for place, item in enumerate(items, promotion.place)]
     payload: Payload = promotion.event.frame.json  # type: ignore[assignment] # a finish was read from it
     response = payload.get("response")
     if isinstance(response, dict):

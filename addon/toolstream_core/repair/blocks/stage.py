@@ -136,7 +136,7 @@ class BlockDifference(Repairer):
             or block.state is not BlockState.OPEN
         ):
             return False
-        if self._restarted or message.waits or message.moved or not self._context.judging:
+        if self._restarted or message.waits or message.moved or not self._context.reports_only:
             return False
         return block.text.diverged or block.reader.decided
 

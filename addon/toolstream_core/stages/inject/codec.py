@@ -55,7 +55,7 @@ class Part(NamedTuple):
     call: OpenCall | None = None
     choice: int = 0
     line: str | None = None
-    """Another event line than the original's."""
+    """A new event line."""
     joined: bool = False
     """Whether it shares an event with the part before it, if one event can have several calls."""
     late: bool = False
@@ -69,16 +69,16 @@ type Replaced = tuple[Part, Sequence[Part]]
 
 
 class EventCodec(ABC):
-    """The events of one stream."""
+    """Reads and writes the events of one stream as parts."""
 
     paths: Mapping[What, Mapping[str, Path]] = MappingProxyType({})
-    """The fields of each kind of part that are not keys of the same name."""
+    """The paths of fields that are not keys of the same name, by kind of part."""
     complete = ""
     """The finish reason of a response without calls."""
     renumbers = False
-    """Whether later events have to be rewritten too."""
+    """Whether later events must be renumbered."""
     ends_bare = False
-    """Whether blocks without data are still sent after the end."""
+    """Whether blocks without data are sent after the end."""
 
     @abstractmethod
     def parts(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Sequence[Part]:
@@ -94,7 +94,7 @@ class EventCodec(ABC):
         return part._replace(body=body)
 
     def path(self, what: What, name: str) -> Path:
-        """The path of a field in such a part: from `paths`, else its name."""
+        """The path of a field in a part."""
         return self.paths.get(what, {}).get(name) or (name,)
 
     @abstractmethod
@@ -103,7 +103,7 @@ class EventCodec(ABC):
 
     @abstractmethod
     def frames(self, event: Event, replaced: Sequence[Replaced], writer: Writer, *, ends_stream: bool) -> list[Frame]:
-        """The frames of an event whose parts were replaced. `ends_stream`: the stream ends here."""
+        """The frames of an event whose parts were replaced; `ends_stream`: the stream ends here."""
 
     def texts(self, part: Part, texts: Sequence[str], index: Json) -> Iterable[Part]:
         """New events with visible text; `index` is the place of a call."""

@@ -1,4 +1,4 @@
-"""The types of a cause: which events of a healthy stream it replaces, with which events, and in which protocols."""
+"""The types of a cause, which replaces events of a healthy stream."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Rule:
 
     on: On
     emits: tuple[Emit, ...]
-    """Nothing: the event is dropped."""
+    """Empty: the event is dropped."""
     once: bool = False
     """Whether only the first event is replaced: of each call, or of the stream if the cause acts per stream."""
     ends_stream: bool = False
@@ -156,7 +156,7 @@ head: Final = Emit(Again.HEAD)
 keep: Final = Emit(keep=True)
 kept: Final = Emit(Again.KEPT)
 late: Final = Emit(late=True)
-"""The event itself, moved before the next event that belongs to no call."""
+"""The event itself, sent before the next event that belongs to no call."""
 
 
 def new(what: What, **fields: Value) -> Emit:
@@ -181,13 +181,13 @@ EVERY: Final = On(frozenset(What))
 
 
 BLOCKS: Final = BLOCK_DIALECTS
-"""Events start and stop a call."""
+"""Protocols with events that start and stop a call."""
 DELTAS: Final = (*BLOCKS, CHAT)
 """Protocols that stream a call as a start and deltas, and send no arguments a second time."""
 ITEMS: Final = (REALTIME, RESPONSES)
-"""Calls are items, and later events repeat their complete arguments."""
+"""Protocols whose later events repeat the complete arguments."""
 COMPLETE: Final = (GEMINI, OLLAMA)
-"""A call comes complete in one event."""
+"""Protocols with each call in one event."""
 
 STREAMED_ITEM: Final = START | DELTA | WHOLE | STOP
 """The events of an item."""

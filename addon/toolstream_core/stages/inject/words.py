@@ -1,4 +1,4 @@
-"""The tests and values that causes are written with. Knows no protocol."""
+"""Tests and values for causes. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def text(change: Callable[[str], Json] = str) -> Value:
 
 
 def so_far(at: At) -> str:
-    """The arguments up to and with its fragment."""
+    """The arguments up to its fragment, inclusive."""
     return at.call.arguments.text()
 
 
@@ -199,7 +199,7 @@ def as_object(at: At) -> Json:
 
 
 def snapshot(share: float) -> Value:
-    """The arguments of its call as they were when only a part of each text had been generated."""
+    """The arguments of its call with only the beginning of each text."""
     return lambda at: as_json(_state(as_object(at), share))
 
 

@@ -19,18 +19,18 @@ class EarlyFinishRepairer(Repairer):
     If the repair is on, each finish waits for the next event, and an early one for the first event after the calls.
     """
 
-    indifferent = True
+    skips_calls = True
 
     @override
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._waits = self.on(EARLY_FINISH)
         self._finish: tuple[int, str] | None = None
-        """The number of the event with the last finish, and its reason."""
+        """The event number and the reason of the last finish."""
         self._held: list[Frame] = []
         """The event with the finish, and the comments after it."""
         self._early = False
-        """Whether more of the calls has come since the finish that is held."""
+        """Whether more of the calls arrived after the held finish."""
 
     @property
     @override
@@ -47,12 +47,12 @@ class EarlyFinishRepairer(Repairer):
             self._finish = frame.number, reason
         if not (self._held or (reason and self._waits)):
             return (frame,)
-        out = self._beside_held(frame, has_finish=bool(reason), has_call=bool(resolved))
+        out = self._while_held(frame, has_finish=bool(reason), has_call=bool(resolved))
         self.forwarded(frame, out, waits=bool(self._held))
         return out
 
-    def _beside_held(self, frame: Frame, *, has_finish: bool, has_call: bool) -> list[Frame]:
-        """The events to send while a finish waits. Nothing is sent after a last event without its end."""
+    def _while_held(self, frame: Frame, *, has_finish: bool, has_call: bool) -> list[Frame]:
+        """The events to send while a finish waits."""
         if frame.trailing:
             return [*self.release(), frame]
         if has_finish:

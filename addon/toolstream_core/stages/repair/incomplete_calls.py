@@ -30,7 +30,7 @@ class IncompleteCalls(Repairer):
     (`early-finish`). Errors and comments are not withheld, nor is text before the last event.
     """
 
-    indifferent = True
+    skips_calls = True
     holding = False
 
     def __init__(
@@ -54,14 +54,14 @@ class IncompleteCalls(Repairer):
         self._held: list[Frame] = []
         """The withheld events."""
         self._ended = False
-        """Whether the last event of the response is among them: clients read nothing after it."""
+        """Whether the last event that clients read is among them."""
 
     @override
     def take(self, event: Event, resolved: Sequence[ResolvedFragment]) -> Iterable[Frame]:
         if not (self._held or (self._ends(event.content) and self._context.incomplete_calls())):
             return (event.frame,)
         more = bool(resolved) or (_has_fragment(event.content) and not self._ended)
-        out = self._beside_held(event, more=more)
+        out = self._while_held(event, more=more)
         self.forwarded(event.frame, out, waits=bool(self._held))
         return out
 
@@ -78,7 +78,7 @@ class IncompleteCalls(Repairer):
         held, self._held, self.holding = self._held, [], False
         return held
 
-    def _beside_held(self, event: Event, *, more: bool) -> list[Frame]:
+    def _while_held(self, event: Event, *, more: bool) -> list[Frame]:
         """The frames to send for a final event or a later one; `more`: it has a fragment of a call."""
         if self._passes(event):
             return [event.frame]
@@ -110,5 +110,5 @@ class IncompleteCalls(Repairer):
 
 
 def _has_fragment(content: EventContent) -> bool:
-    """Whether an event has more of a call than its stop; if an earlier stage held the event, it is resolved no more."""
+    """Whether an event has more of a call than its stop, also if an earlier stage held the event."""
     return any(fragment.phase is not Phase.CLOSE for fragment in content.fragments)

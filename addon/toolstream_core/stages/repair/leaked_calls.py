@@ -1,4 +1,4 @@
-"""Tool calls that a model wrote as text, in any protocol: reported, and turned into calls if their repair is on."""
+"""Reports tool calls that a model wrote as text, and converts them to calls if the repair is on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLACES: Final = frozenset({"index", "output_index", "contentBlockIndex"})
 class LeakedCallRepairer(Repairer):
     """Scans the text and the reasoning of one stream. Runs before the protocol's own repairer."""
 
-    indifferent = True
+    skips_calls = True
     holding = False
     """Whether the text ends with the possible beginning of a call's markup."""
 
@@ -34,13 +34,13 @@ class LeakedCallRepairer(Repairer):
         self._text = Scanner(context.schemas)
         self._thought = Scanner(context.schemas)
         self._found: list[Leaked] = []
-        self._made: set[str] = set()
-        """Names of the tools with proper calls."""
+        self._called: set[str] = set()
+        """Names of the tools that are called properly."""
         self._calls: set[int] = set()
         """Those calls, by `id`."""
         self._top = -1
-        """The highest position in use, or that a repair of positions may assign."""
-        self._over = False
+        """The highest index in use, or that another repair may assign."""
+        self._has_ended = False
         self.holding = self._text.open
 
     @override
@@ -49,7 +49,7 @@ class LeakedCallRepairer(Repairer):
         if frame.data is None:
             return (frame,)
         for fragment, call in resolved:
-            self._made.add(self._context.tool(call.name))
+            self._called.add(self._context.tool(call.name))
             self._calls.add(id(call))
             place = fragment.index if isinstance(fragment.index, int) else -1
             self._top = max(self._top, place, len(self._calls) - 1)
@@ -62,7 +62,7 @@ class LeakedCallRepairer(Repairer):
                 if isinstance(at, int) and at > self._top:
                     self._top = at
         if content.text or content.thought:
-            self._look_at(event)
+            self._scan(event)
         if content.end or (content.finishes and any(finish.reason for finish in content.finishes)):
             return self._finished(event)
         return (frame,)
@@ -71,7 +71,7 @@ class LeakedCallRepairer(Repairer):
     def end(self, *, clean: bool) -> Iterable[Frame]:
         return ()
 
-    def _look_at(self, event: Event) -> None:
+    def _scan(self, event: Event) -> None:
         """Scan the text and the reasoning of an event."""
         content = event.content
         if content.text and not content.end:
@@ -82,12 +82,12 @@ class LeakedCallRepairer(Repairer):
 
     def _finished(self, event: Event) -> Iterable[Frame]:
         """At the end of the response: report the calls in the complete text, and convert them if that is on."""
-        if self._over:
+        if self._has_ended:
             return (event.frame,)
-        self._over = True
+        self._has_ended = True
         self._report_all([*self._text.end(), *self._thought.end()], event)
         self.holding = self._text.open or self._thought.pending
-        twice = [one for one in self._found if self._context.tool(one.name) in self._made]
+        twice = [one for one in self._found if self._context.tool(one.name) in self._called]
         if twice:
             message = f"{twice[0].name} is called in text and made as a call too"
             self.report(LEAKED_TWICE, event.frame.number, message)

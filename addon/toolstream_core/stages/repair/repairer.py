@@ -1,4 +1,4 @@
-"""The common part of repairs: reports defects, and repairs those that are selected; which events cannot be read."""
+"""The common part of repairs: reports defects, and the changes for those whose repair is on."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ MAX_COMMENTS: Final = 8
 
 
 class Reporter:
-    """The findings and changes of one repairer.
+    """Reports the findings and changes of one repairer.
 
-    One code path for check and repair: `report` returns whether the defect's repair is on, so
-    nothing is rewritten without a finding.
+    `report` returns whether the defect's repair is on, so nothing is rewritten without a finding.
     """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._repairs = context.repairs
         self.has_gap = False
-        """Whether an event could not be read: a call may lack a part, so no end of a call is added."""
+        """Whether an event could not be read: a call may lack a part, so no stop is added."""
         self._reported: set[tuple[str, int | None]] = set()
-        self._why: list[str] = []
+        self._defects: list[str] = []
         self._shapes: tuple[str, ...] = ()
         """The shapes for which an event is rewritten."""
-        self._reasons: tuple[str, ...] = ()
-        self._reshaped: tuple[str, ...] = ()
-        """Why an event was last repaired, and reshaped: later events may have to follow."""
+        self._last_defects: tuple[str, ...] = ()
+        self._last_shapes: tuple[str, ...] = ()
+        """The defects and shapes of the last rewritten event, also for later changes that have none."""
         self.repaired: set[str] = set()
         """Names of all defects for which events were rewritten."""
 
@@ -58,8 +57,8 @@ class Reporter:
             self._context.found(defect.found(event, message, call.position if call else None, severity=severity))
         if defect.code not in self._repairs:
             return False
-        if defect.name not in self._why:
-            self._why.append(defect.name)
+        if defect.name not in self._defects:
+            self._defects.append(defect.name)
         return True
 
     def note_gap(self, doubtful: Defect) -> None:
@@ -68,35 +67,35 @@ class Reporter:
         self._repairs -= {doubtful.code}
 
     def repairs_at_end(self, defect: Defect) -> bool:
-        """Whether a defect's repair is on, if the defect is reported when the response is over."""
+        """Whether the repair of a defect that is reported after the response is on."""
         if defect.code in self._repairs:
             self.attribute_to(defect)
             return True
         return False
 
     def attribute_to(self, defect: Defect) -> None:
-        """Name the defect that requires a change which another defect's repair makes."""
-        if defect.name not in self._why:
-            self._why.append(defect.name)
+        """Attribute the next change to a defect, too."""
+        if defect.name not in self._defects:
+            self._defects.append(defect.name)
 
     def on(self, defect: Defect) -> bool:
         """Whether a defect's repair is on."""
         return defect.code in self._repairs
 
     def shape(self, names: tuple[str, ...]) -> None:
-        """Name the shapes that require a change."""
+        """Attribute the next change to shapes."""
         self._shapes = tuple(dict.fromkeys((*self._shapes, *names)))
 
     def audit(self, event: int, before: Sequence[Frame], after: Sequence[Frame]) -> None:
-        """Report a rewritten event as a change, with the defects and shapes that required it; called once for each."""
-        why, shapes, self._shapes = tuple(self._why), self._shapes, ()
-        self._why.clear()
-        self._reasons, self._reshaped = why or self._reasons, shapes or self._reshaped
-        if why or (self._reasons and not shapes):
-            self.repaired.update(self._reasons)
-            names, kind = (*self._reasons, *shapes), "repair"
+        """Report a rewritten event as a change, with the defects and shapes that it is attributed to."""
+        defects, shapes, self._shapes = tuple(self._defects), self._shapes, ()
+        self._defects.clear()
+        self._last_defects, self._last_shapes = defects or self._last_defects, shapes or self._last_shapes
+        if defects or (self._last_defects and not shapes):
+            self.repaired.update(self._last_defects)
+            names, kind = (*self._last_defects, *shapes), "repair"
         else:
-            names, kind = self._reshaped, "shape" if self._reshaped else "repair"
+            names, kind = self._last_shapes, "shape" if self._last_shapes else "repair"
         self._context.changed(Change(names, event, before, after, kind))
 
 
@@ -117,10 +116,10 @@ class Repairer(Stage):
         self.repairs_at_end, self.attribute_to, self.on = reporter.repairs_at_end, reporter.attribute_to, reporter.on
         self._before: list[Frame] = []
         self._after: list[Frame] = []
-        """Events since one that may still change, and the frames that were forwarded for them."""
+        """Received events since the first waiting one, and the frames that were sent for them."""
 
     def forwarded(self, frame: Frame | None, out: list[Frame], *, waits: bool = False) -> None:
-        """Audit the frames for an event, or for the body's end. A waiting frame (`waits`) is not changed yet."""
+        """Report the frames that were sent for an event, or for the end of the body; `waits`: some may follow."""
         if not (waits or self._before) and len(out) == 1 and out[0] is frame:
             return
         if frame is not None:
@@ -135,7 +134,7 @@ class Repairer(Stage):
 
 
 _OF_CALLS: Final = (b'"arguments"', b'"partial_json"', b'"tool_calls"', b'"toolUse"', b'"delta"')
-"""Keys under which protocols have calls or parts of them."""
+"""Keys of calls and their parts, in all protocols."""
 
 
 def is_unread(event: Event) -> bool:
@@ -151,7 +150,7 @@ def is_unread(event: Event) -> bool:
 
 
 def hides_arguments(event: Event) -> bool:
-    """Whether an event of calls has arguments under unknown keys, which the calls therefore lack."""
+    """Whether an event with calls has arguments under unknown keys."""
     fragments = event.content.fragments
     if not fragments or any(one.arguments is not ABSENT for one in fragments):
         return False

@@ -78,7 +78,7 @@ class IntendedCall:
         if not call.name:
             return self._on(LATE_NAME)
         if call.name not in schemas:
-            grows = may_begin_tool(call.name, schemas) if schemas else self._context.patient and call.arguments.empty
+            grows = may_begin_tool(call.name, schemas) if schemas else self._context.is_saved and call.arguments.empty
             if grows and (schemas or call.runs.last == next(iter(call.runs))) and self._on(SPLIT_NAME):
                 return True
         return not call.id and call.arguments.empty and self._on(LATE_ID)

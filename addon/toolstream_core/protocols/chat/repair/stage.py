@@ -107,7 +107,7 @@ class ChatRepair(Repairer):
     @override
     def accepts_any(self, call: OpenCall) -> bool:
         one = self.client.find(call)
-        if one is None or not one.is_open or self.holding or not self._context.judging:
+        if one is None or not one.is_open or self.holding or not self._context.reports_only:
             return False
         return self.client.policy.is_empty and (one.text.diverged or one.intended.reader.decided)
 

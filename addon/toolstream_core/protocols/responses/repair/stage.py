@@ -427,7 +427,7 @@ class ResponsesRepair(Repairer):
             or intended.sent is None
             or call.kind is Kind.CUSTOM
             or self.holding
-            or not self._stream.context.judging
+            or not self._stream.context.reports_only
             or intended.passes
         ):
             return False
