@@ -148,9 +148,9 @@ def test_a_call_in_the_text_may_be_returned() -> None:
     after = {"messages": [USER, {"role": "assistant", "tool_calls": [A_]}, result("c1")]}
     new = new_part({"messages": [USER]}, after)
     assert judge([], new).outcome is Outcome.PHANTOM_CALL
-    assert judge([], new, in_text=True).outcome is Outcome.OK
+    assert judge([], new, has_further=True).outcome is Outcome.OK
     twice = {"messages": [USER, {"role": "assistant", "tool_calls": [A_, A_]}, result("c1")]}
-    assert judge([A], new_part({"messages": [USER]}, twice), in_text=True).outcome is Outcome.DUPLICATE_CALL
+    assert judge([A], new_part({"messages": [USER]}, twice), has_further=True).outcome is Outcome.DUPLICATE_CALL
 
 
 def test_a_client_may_continue_without_an_incomplete_call() -> None:

@@ -21,7 +21,7 @@ from toolstream_core.saved.matching import Match, Outcome
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.transit.definitions import keys_of
-from toolstream_core.verdict.conversations import SentResponse, calls_in_text, dropped
+from toolstream_core.verdict.conversations import SentResponse, dropped, has_further
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import announces_stream
 
@@ -160,7 +160,7 @@ def forwarded_response(
     return ForwardedResponse(
         calls=calls,
         dropped=dropped(record),
-        in_text=calls_in_text(record),
+        has_further=has_further(record, sent.exchange.request),
         response_id=sent.response_id if calls else "",
         head=head,
         exchange=replace(sent.exchange, request=ABSENT),

@@ -22,7 +22,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.stages.stream_checks import BY_CLIENT
-from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, calls_in_text, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped, has_further
 
 
 def cause(explanation: Explanation) -> str:
@@ -139,7 +139,7 @@ class Judging:
         response = SavedResponse(
             calls=tuple(got.calls),
             dropped=dropped(got),
-            in_text=calls_in_text(got),
+            has_further=has_further(got, exchange.request),
             response_id=(saved.response or response_id(list(saved.chunks), exchange)) if got.calls else "",
             ended=saved.ended,
             secrets=saved.secrets,

@@ -25,7 +25,7 @@ from toolstream_core.shrinking.json_passes import (
 )
 from toolstream_core.state_file import Results
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, calls_in_text, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped, has_further
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
@@ -180,8 +180,8 @@ def _take(turn: Turn, conversations: Conversations[SentResponse]) -> None:
         return
     chunks = [chunk.data for chunk in turn.chunks]
     response = response_id(chunks, exchange) if record.calls else ""
-    calls, in_text = tuple(record.calls), calls_in_text(record)
-    sent = SentResponse(calls=calls, dropped=dropped(record), in_text=in_text, response_id=response)
+    calls, further = tuple(record.calls), has_further(record, exchange.request)
+    sent = SentResponse(calls=calls, dropped=dropped(record), has_further=further, response_id=response)
     conversations.response(token, sent)
 
 

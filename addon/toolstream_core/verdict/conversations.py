@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from toolstream_core.defects.table import DEFECTS
-from toolstream_core.model import Call, Record, StreamFacts
+from toolstream_core.model import Call, Json, Record, StreamFacts
 from toolstream_core.protocols.requests import match_key, tools
 from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
 from toolstream_core.verdict.compare import count_returned, is_in_text
 from toolstream_core.verdict.judge import judge, to_run, without_request
 from toolstream_core.verdict.outcome import IntendedCall, Outcome, Verdict
+from toolstream_core.wire import json_access
 
 _CALL = 300
 """Approximate bytes of a call in memory, without its texts."""
@@ -29,8 +30,8 @@ class SentResponse:
     calls: Sequence[Call]
     dropped: frozenset[int] = frozenset()
     """Places of calls that a correct client need not run."""
-    in_text: bool = False
-    """Whether the text has calls, which a client may read."""
+    has_further: bool = False
+    """Whether the client may have further calls."""
     response_id: str = ""
     """The id by which later requests may name the response (`previous_response_id`)."""
     ended: float = 0.0
@@ -54,9 +55,9 @@ def dropped(record: Record) -> frozenset[int]:
     return frozenset(place for place, call in enumerate(record.calls) if everything or call.position in positions)
 
 
-def calls_in_text(record: Record) -> bool:
-    """Whether the text of a response has calls."""
-    return any(one.code in _LEAKS for one in record.findings)
+def has_further(record: Record, request: Json) -> bool:
+    """Whether a response may have further calls: in its text, or it runs in the background and the client polls it."""
+    return any(one.code in _LEAKS for one in record.findings) or json_access.get(request, "background") is True
 
 
 _ENTRY = 200
@@ -493,7 +494,7 @@ class Conversations[A: SentResponse]:
     def _judged(self, slot: Slot[A], sent: A, request: NextRequest) -> int:
         """Report the verdict on a response by the next request; how often the request has been repeated now."""
         new = request.added_to(slot.history, sent.ids)
-        verdict = judge(sent.calls, new, ids_kept=self._ids_kept, dropped=sent.dropped, in_text=sent.in_text)
+        verdict = judge(sent.calls, new, ids_kept=self._ids_kept, dropped=sent.dropped, has_further=sent.has_further)
         again = not (new.calls or new.results or new.texts)
         count = slot.count + 1 if again else 0
         if verdict.outcome is Outcome.RETRIED:

@@ -324,14 +324,14 @@ def judge(
     *,
     ids_kept: bool = False,
     dropped: Collection[int] = (),
-    in_text: bool = False,
+    has_further: bool = False,
 ) -> Verdict:
     """The verdict on a response's calls; `new` is what the next request adds to the one before, if there is one.
 
     With `ids_kept`, the client was sent the ids of `calls`: it has to return them, or ids of its own. Otherwise any
     distinct ids do that are not empty.
     `dropped` are the places of calls that a correct client may leave out; it may leave out incomplete calls too.
-    With `in_text`, the response's text has calls: the client may have found a further call there.
+    With `has_further`, the client may have further calls, such as one in the text.
     """
     if new is None:
         return without_request(Outcome.SILENT, calls, dropped)
@@ -340,7 +340,7 @@ def judge(
     verdicts = [_judge_choice(choice, calls, new, ids_kept=ids_kept, dropped=dropped) for choice in sorted(choices)]
     # A client uses one of several choices.
     best = min(verdicts, key=lambda one: len(one.problems))
-    if in_text:
+    if has_further:
         otherwise = Outcome.OK if best.outcome is Outcome.PHANTOM_CALL else best.outcome
         best = _verdict((one for one in best.problems if one.outcome is not Outcome.PHANTOM_CALL), otherwise)
     by_choice = [[call for call in wanted if call.choice == one] for one in choices]

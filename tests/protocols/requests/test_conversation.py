@@ -35,6 +35,16 @@ INTERACTIONS = [
     {"type": "function_call", "id": "c1", "name": "ls", "arguments": {"p": 1}},
     {"type": "function_result", "call_id": "c1", "name": "ls", "result": "done"},
 ]
+_SYSTEM = {"toolUse": {"toolUseId": "s1", "name": "nova_code_interpreter", "input": {}, "type": "server_tool_use"}}
+_OF_SYSTEM = {"toolResult": {"toolUseId": "s1", "content": [], "type": "nova_code_interpreter_result"}}
+BEDROCK = [
+    {"role": "user", "content": [{"text": "go"}]},
+    {
+        "role": "assistant",
+        "content": [_SYSTEM, _OF_SYSTEM, {"toolUse": {"toolUseId": "c1", "name": "ls", "input": {"p": 1}}}],
+    },
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "done"}]}}]},
+]
 OLLAMA = [
     {"role": "user", "content": "go"},
     {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "ls", "arguments": {"p": 1}}}]},
@@ -48,6 +58,7 @@ OLLAMA = [
         ({"messages": CHAT}, CALL, RESULT),
         ({"input": RESPONSES}, CALL, RESULT),
         ({"messages": ANTHROPIC}, CALL, RESULT),
+        ({"messages": BEDROCK}, CALL, RESULT),
         ({"contents": GEMINI}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", '{"output":"done"}')),
         ({"input": INTERACTIONS}, CALL, ToolResult("c1", "ls", "done")),
         ({"messages": OLLAMA}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", "done")),

@@ -230,7 +230,7 @@ def _calls(entry: Json) -> Iterator[EchoedCall]:
             yield _call(part, part, "id")
         elif function_call := _first(part, "functionCall", "function_call"):
             yield _call(function_call, function_call, "id")
-        elif tool_use := _first(part, "toolUse"):
+        elif (tool_use := _first(part, "toolUse")) and not str(tool_use.get("type")).startswith("server_"):
             yield _call(tool_use, tool_use, "toolUseId")
 
 
@@ -278,7 +278,7 @@ def _results(entry: Json) -> Iterator[ToolResult]:
     for part in parts:
         if json_access.get(part, "type") == "tool_result":
             yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
-        elif result := _first(part, "toolResult"):
+        elif (result := _first(part, "toolResult")) and entry.get("role") != "assistant":
             yield _result(result, json_access.get(result, "toolUseId"), json_access.get(result, "content"))
     for response in responses:
         content, name = json_access.get(response, "response"), json_access.get(response, "name")

@@ -237,7 +237,8 @@ class EntryWriter:
     def report_lost(self) -> None:
         """Report the calls whose arguments never arrived, at the end of the stream."""
         for one, number in self._lost:
-            if one.intended.has_no_arguments:
+            received = self._finishes.of(one.intended.call.choice).received
+            if one.intended.has_no_arguments and not any(map(is_cut, received)):
                 message = f"{one.intended.call.name} has required parameters and got no arguments"
                 self._report(LOST_ARGUMENTS, number, message, one.intended.call)
 
