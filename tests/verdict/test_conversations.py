@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.model import Call, Kind
+from toolstream_core.model import Call, Kind, StreamFacts
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome
 from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
@@ -104,6 +104,17 @@ def test_parallel_conversations_of_the_same_prompt(run: Run) -> None:
         ("b", "returned-without-arguments", "b2", 0),
         ("c", "wrong-arguments", "c2", 0),
     ]
+
+
+def test_the_same_text_with_other_parameters_of_a_tool_is_another_conversation(run: Run) -> None:
+    """As an extractor that asks for other data with the same tool: no request repeats another."""
+    for token, wanted in (("a", "names"), ("b", "topics")):
+        parameters = {"type": "object", "properties": {wanted: {"type": "array"}}}
+        tool = {"type": "function", "function": {"name": "submit", "parameters": parameters}}
+        body = {"model": "m", "messages": [SYSTEM, user("go")], "tools": [tool]}
+        run.conversations.llm_request(token, StreamFacts(host="api", path="/v1/chat/completions", request=body))
+        run.response(token, call(f"id-{token}"))
+    assert run.lines == []
 
 
 def test_a_second_run_without_ids(run: Run) -> None:

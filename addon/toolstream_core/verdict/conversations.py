@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from toolstream_core.defects.framing import UNPARSABLE_DATA, UNREADABLE_BODY
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import Call, Json, Record, StreamFacts
 from toolstream_core.protocols.requests import match_key, tools
@@ -20,7 +21,8 @@ from toolstream_core.wire import json_access
 _CALL = 300
 """Approximate bytes of a call in memory, without its texts."""
 _LOSSY: Final = frozenset(defect.code for defect in DEFECTS if defect.lossy)
-_LEAKS: Final = frozenset(defect.code for defect in DEFECTS if defect.family == "leak")
+_UNREAD: Final = {UNPARSABLE_DATA.code, UNREADABLE_BODY.code}
+_FURTHER: Final = _UNREAD | {defect.code for defect in DEFECTS if defect.family == "leak"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +58,8 @@ def dropped(record: Record) -> frozenset[int]:
 
 
 def has_further(record: Record, request: Json) -> bool:
-    """Whether a response may have further calls: in its text, or it runs in the background and the client polls it."""
-    return any(one.code in _LEAKS for one in record.findings) or json_access.get(request, "background") is True
+    """Whether the client may have further calls: from the text, by polling, or from what could not be read here."""
+    return any(one.code in _FURTHER for one in record.findings) or json_access.get(request, "background") is True
 
 
 _ENTRY = 200
@@ -197,7 +199,7 @@ class NextRequest(NamedTuple):
     token: str
     """Identifies it, and its response."""
     place: str
-    """Protocol, host, model and tools: one conversation rarely changes them."""
+    """Protocol, host, model, and tools with their parameters: one conversation rarely changes them."""
     conversation: Conversation
     history: History
     """The digests of `conversation`."""
@@ -401,8 +403,9 @@ class Conversations[A: SentResponse]:
         """As `request`, by host, path and body. Returns whether it is an LLM request; others are ignored."""
         protocol = match_key.protocol_of(facts.path, facts.request)
         if protocol is not None:
-            model, offered = match_key.model_of(facts.path, facts.request), frozenset(tools.schemas(facts.request))
-            place = f"{protocol.name} {facts.host} {model} {hash(offered)}"
+            model, offered = match_key.model_of(facts.path, facts.request), tools.schemas(facts.request)
+            called = frozenset((name, _parameters(schema)) for name, schema in offered.items())
+            place = f"{protocol.name} {facts.host} {model} {hash(called)}"
             self.request(token, place, protocol.api.conversation(facts.request), source=source, began=began)
         return protocol is not None
 
@@ -525,6 +528,12 @@ class Conversations[A: SentResponse]:
     def _shrink(self) -> None:
         while len(self._slots) > self._max_answers or (self._size > self._max_bytes and len(self._slots) > 1):
             self._expire(next(iter(self._slots.values())))
+
+
+def _parameters(schema: Json) -> frozenset[str]:
+    """The names of a tool's parameters: a client may offer the same tool for other data."""
+    known = json_access.get(schema, "properties")
+    return frozenset(known if isinstance(known, dict) else ())
 
 
 def _without[A: SentResponse](slot: Slot[A], sent: A, outcome: Outcome) -> Judged[A]:

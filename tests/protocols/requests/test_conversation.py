@@ -9,6 +9,7 @@ import pytest
 from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult, conversation
 
 CALL, RESULT = EchoedCall("c1", "ls", '{"p":1}'), ToolResult("c1", "", "done")
+OF_STEP = ToolResult("c1", "ls", "done")
 CHAT = [
     {"role": "user", "content": "go"},
     {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "ls", "arguments": '{"p":1}'}}]},
@@ -60,7 +61,8 @@ OLLAMA = [
         ({"messages": ANTHROPIC}, CALL, RESULT),
         ({"messages": BEDROCK}, CALL, RESULT),
         ({"contents": GEMINI}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", '{"output":"done"}')),
-        ({"input": INTERACTIONS}, CALL, ToolResult("c1", "ls", "done")),
+        ({"input": INTERACTIONS}, CALL, OF_STEP),
+        ({"input": [*INTERACTIONS[:3], {"type": "user_input", "content": INTERACTIONS[3:]}]}, CALL, OF_STEP),
         ({"messages": OLLAMA}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", "done")),
     ],
 )

@@ -273,8 +273,10 @@ def _results(entry: Json) -> Iterator[ToolResult]:
         yield _result(entry, entry.get("tool_call_id", ABSENT), entry.get("content", ABSENT), name)
     elif isinstance(kind, str) and (kind.endswith("_call_output") or kind == "tool_search_output"):
         yield _result(entry, call_id, entry.get("output", ABSENT))
-    elif kind == "function_result":
-        yield _result(entry, call_id, entry.get("result", ABSENT), entry.get("name", ABSENT))
+    for part in (entry, *parts):
+        if json_access.get(part, "type") == "function_result":
+            content, name = json_access.get(part, "result"), json_access.get(part, "name")
+            yield _result(part, json_access.get(part, "call_id"), content, name)
     for part in parts:
         if json_access.get(part, "type") == "tool_result":
             yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
