@@ -65,7 +65,8 @@ def arguments(model: ClientModel, form: CallForm, group: Group) -> str:
         fragments = announced(fragments, model.source)
     elif form is CallForm.DELTAS:
         fragments = [one for one in fragments if one.phase in (*DELTAS, Phase.WHOLE)]
-    if model.arguments is Arguments.AFTER_OPENING:
+    apart = form is CallForm.ANNOUNCED and model.source is not Source.START_AND_DELTAS
+    if model.arguments is Arguments.AFTER_OPENING and not (apart and fragments and fragments[0].phase is Phase.MORE):
         fragments = fragments[1:]
     texts = [one for fragment in fragments if (one := text(fragment, model.objects))]
     if model.arguments is Arguments.FIRST:

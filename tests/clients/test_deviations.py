@@ -90,6 +90,11 @@ DIFFERING = responses(
     *(item(0, "done", "a", "f", '{"x": 2}'), completed(item(0, "done", "a", "f", '{"x": 3}'))),
 )
 TWO_BLOCKS = anthropic(block(0, "a", "f"), input_delta(0, X), block(1, "b", "g"), input_delta(1, Y))
+OVERLAPPING = anthropic(
+    *(block(0, "a", "f"), input_delta(0, X), block(1, "b", "g"), input_delta(1, Y)),
+    *({"type": "content_block_stop", "index": at} for at in range(2)),
+    *(block(2, "c", "h"), input_delta(2, X), {"type": "content_block_stop", "index": 2}),
+)
 PREFILLED = anthropic(block(0, "a", "f", {"x": 1}), input_delta(0, X))
 
 
@@ -238,6 +243,7 @@ CASES = [
         chat([more(0, "{", id="a", name="f")], [more(0, '"x"')], [more(0, ": 1}")]),
         [("a", "f", '"x": 1}')],
     ),
+    Case(Arguments.AFTER_OPENING, ANTHROPIC, PREFILLED[:1], [("a", "f", "{}")]),
     Case(
         Objects.OWN_STRING,
         CHAT,
@@ -269,6 +275,7 @@ CASES = [
     Case(Kept.VALID, CHAT, chat([A], [more(0, X)], [B], [more(1, '{"y')]), [("a", "f", X)]),
     Case(Kept.FIRST, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("a", "f", X)]),
     Case(Kept.LAST, CHAT, chat([A], [more(0, X)], [B], [more(1, Y)]), [("b", "g", Y)]),
+    Case(Kept.CLOSED, ANTHROPIC, OVERLAPPING, [("b", "g", Y), ("c", "h", X)]),
     Case(Kept.PADDED, CHAT, chat([B], [more(1, Y)]), [("own", "", ""), ("b", "g", Y)]),
     Case(
         Kept.PADDED,
@@ -286,6 +293,12 @@ def test_a_deviation_alone_explains_the_returned_calls(case: Case) -> None:
     form = case.protocol.call_form
     assert not gives(STANDARD, form, entries, returned)
     assert STANDARD.having([case.deviation]) in fitting(form, entries, returned)
+
+
+def test_deltas_are_not_the_arguments_of_the_event_that_opens_the_call() -> None:
+    """A client that ignores arguments of a block's start reads all deltas."""
+    model = STANDARD.having([Arguments.AFTER_OPENING])
+    assert gives(model, ANTHROPIC.call_form, entries_of(TWO_BLOCKS), echoed(("a", "f", X), ("b", "g", Y)))
 
 
 def test_an_id_of_the_response_was_not_generated_by_the_client() -> None:

@@ -479,6 +479,12 @@ QUIRKS: Final[Mapping[Deviation, Quirk]] = {
         "keep every call of a response, not only the last",
         _DROPPED + "it keeps only the last call",
     ),
+    Kept.CLOSED: Quirk(
+        "keeps one open call, and drops it when another one opens before it is closed",
+        "keep open calls in a map by {key}, not in one variable",
+        _DROPPED + "another call opened before it was closed",
+        ("strands",),
+    ),
     Kept.PADDED: Quirk(
         "fills the positions before the first index with empty calls",
         "keep open calls in a map by {key}, and add no empty calls",

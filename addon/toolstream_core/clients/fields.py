@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from toolstream_core.calls.arguments import JoinedText
@@ -80,7 +81,7 @@ class Value:
             case "JOINED":
                 return Edit(text, appended=True) if text else None
             case "AFTER_OPENING":
-                return Edit(text, appended=True) if text and self._count > 1 else None
+                return Edit(text, appended=True) if text and (self._rank or self._count > 1) else None
             case "LAST" | "ITEM":
                 return Edit(text, appended=False) if text else None
             case "OPENING":
@@ -104,6 +105,7 @@ OWN_STRING: Final = "[object Object]"
 MADE_UP: Final = frozenset({Id.OWN, Id.UNIQUE})
 """Ids that the client generates."""
 _DELTAS: Final = frozenset({Phase.OPEN, Phase.MORE})
+_CLOSES: Final = frozenset({Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE})
 _START, _DELTA, _DONE, _CLOSED, _COMPLETED = range(5)
 _OF_DELTAS: Final = dict.fromkeys((Phase.OPEN, Phase.MORE, Phase.WHOLE), _START)
 _ANNOUNCED: Final[Mapping[Source, Mapping[Phase, int]]] = {
@@ -349,7 +351,14 @@ def kept(groups: Sequence[Group], form: CallForm, model: ClientModel) -> list[Gr
             return known[:1]
         case Kept.LAST:
             return known[-1:]
+        case Kept.CLOSED:
+            return [one for one, after in pairwise([*known, None]) if one and (not after or _is_closed(one, after))]
     return [one for one in known if is_valid(arguments_of(one, form, model.source, model.arguments, model.objects))]
+
+
+def _is_closed(group: Group, after: Group) -> bool:
+    """Whether a call is closed before another one opens."""
+    return any(one.fragment.phase in _CLOSES and one.event < after.entries[0].event for one in group.entries)
 
 
 def _padded(groups: Sequence[Group]) -> list[Group]:

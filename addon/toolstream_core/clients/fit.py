@@ -71,7 +71,8 @@ def concerning(form: CallForm, entries: Sequence[Entry]) -> list[Deviation]:
     arguments = () if form is CallForm.WHOLE else tuple(Arguments)[1:]
     named = any(nonblank(one.fragment.item_id) for one in entries)
     ids = (one for one in tuple(Id)[1:] if named or one is not Id.ITEM)
-    left_out = [one for one in tuple(Kept)[1:] if form is CallForm.DELTAS or one not in (Kept.PADDED, Kept.WITH_ID)]
+    elsewhere = (Kept.CLOSED,) if form is CallForm.DELTAS else (Kept.PADDED, Kept.WITH_ID)
+    left_out = [one for one in tuple(Kept)[1:] if one not in elsewhere]
     grouping = chain.from_iterable(_axes(form, entries).values())
     return [*grouping, *chain.from_iterable(others), *ids, *arguments, *objects(entries)[1:], *left_out]
 
@@ -163,7 +164,7 @@ def fitting(
     best = MAX_DEVIATIONS if echoed else MAX_WITHOUT_CALLS
     found: list[ClientModel] = []
     seen: dict[object, int] = {}
-    search = _Search(form, echoed, objects(entries))
+    search = _Search(form, echoed, objects(entries), possible)
     for model in groupings(form, entries, 1 if len(entries) > MANY else MAX_OF_GROUPING):
         cost = len(model.deviations)
         if cost > best:
@@ -175,7 +176,7 @@ def fitting(
             continue
         for one in search.models(model, groups, best):
             least = len(one.deviations)
-            if least > best or not possible(one):
+            if least > best:
                 continue
             if least < best:
                 best, found = least, []
@@ -206,13 +207,22 @@ def _cost(model: ClientModel) -> int:
 class _Search:
     """Searches for the ways of reading call fields that reproduce the calls of the next request."""
 
-    def __init__(self, form: CallForm, echoed: Sequence[EchoedCall], odd: Sequence[Objects]) -> None:
-        self._form, self._echoed, self._odd = form, echoed, odd
+    def __init__(
+        self,
+        form: CallForm,
+        echoed: Sequence[EchoedCall],
+        odd: Sequence[Objects],
+        possible: Callable[[ClientModel], bool],
+    ) -> None:
+        self._form, self._echoed, self._odd, self._possible = form, echoed, odd, possible
         self._fitting: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
         """The possible treatments of invalid arguments, by the received and the returned arguments."""
 
     def models(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[ClientModel]:
-        """Models with at most `most` deviations that group the entries as `model` does."""
+        """Possible models with at most `most` deviations that group the entries as `model` does.
+
+        Of those that keep the same calls with the same arguments, the first.
+        """
         tried: set[object] = set()
         kept_by: dict[Kept, Sequence[Group]] = {}
         for put, odd, keeping in product(Arguments, self._odd, Kept):
@@ -228,9 +238,9 @@ class _Search:
                 continue
             texts = [arguments_of(one, self._form, model.source, put, odd) for one in calls]
             key = (tuple(texts), *map(id, calls))
-            if key not in tried:
+            if key not in tried and (found := list(filter(self._possible, self._of(start, calls, texts, most)))):
                 tried.add(key)
-                yield from self._of(start, calls, texts, most)
+                yield from found
 
     def _of(self, start: ClientModel, calls: Sequence[Group], texts: Sequence[str], most: int) -> Iterator[ClientModel]:
         """Those for the first order of the returned calls in which any fits."""

@@ -152,6 +152,7 @@ class Kept(enum.StrEnum):
     VALID = "invalid-dropped"
     FIRST = "first-call-only"
     LAST = "last-call-only"
+    CLOSED = "open-call-replaced"
     PADDED = "padded-to-index"
 
 
