@@ -13,7 +13,7 @@ from toolstream_core.model import ABSENT, Call, Kind, StreamFacts
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.report.verdict import headline
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
-from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped, has_further
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,6 +134,25 @@ def test_outcomes(sent: list[Call], calls: list[Any], results: list[Any], outcom
     """Each way to misread the calls has its outcome, and only `ok` is understood."""
     judged = verdict(sent, calls, results)
     assert (judged.outcome, judged.understood) == (outcome, outcome is Outcome.OK)
+
+
+@pytest.mark.parametrize(
+    ("data", "request_", "expected"),
+    [
+        ('{"choices":[{"index":0,"delta":{"content":"Hi."}}]}', {}, False),
+        ('{"choices":[{"index":0,"delta":{"content":"Hi."}}]}', {"background": True}, True),
+        ('{"choices":[{"index":0,"delta":{"content":"<invoke name=\\"ls\\"></invoke>"}}]}', {}, True),
+        ('{"choices":[{"index":0,"delta":{"tool_calls":[', {}, True),
+        ('{"error":{"code":"tool_use_failed","failed_generation":"{}"}}', {}, True),
+    ],
+)
+def test_responses_that_may_have_further_calls(data: str, request_: dict[str, Any], expected: bool) -> None:
+    """In the text, in the background, in an event that cannot be read, and in an error."""
+    events = ('{"choices":[{"index":0,"delta":{"role":"assistant"}}]}', data)
+    body = "".join(f"data: {one}\n\n" for one in events).encode()
+    record = read_body([body], StreamFacts(path="/v1/chat/completions", request=request_))
+    assert record is not None
+    assert has_further(record, request_) is expected
 
 
 @pytest.mark.parametrize("name", ["functions.ls:0", "ls<|channel|>commentary", "ls[ARGS]"])
