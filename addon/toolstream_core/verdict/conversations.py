@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from toolstream_core.defects.finish import IN_BAND_ERROR
 from toolstream_core.defects.framing import UNPARSABLE_DATA, UNREADABLE_BODY
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import Call, Json, Record, StreamFacts
@@ -22,7 +21,7 @@ from toolstream_core.wire import json_access
 _CALL = 300
 """Approximate bytes of a call in memory, without its texts."""
 _LOSSY: Final = frozenset(defect.code for defect in DEFECTS if defect.lossy)
-_UNREAD: Final = {UNPARSABLE_DATA.code, UNREADABLE_BODY.code, IN_BAND_ERROR.code}
+_UNREAD: Final = {UNPARSABLE_DATA.code, UNREADABLE_BODY.code}
 _FURTHER: Final = _UNREAD | {defect.code for defect in DEFECTS if defect.family == "leak"}
 
 
@@ -63,7 +62,9 @@ def has_further(record: Record, request: Json) -> bool:
 
     The error of a provider may have the call too: `failed_generation` of Groq.
     """
-    return any(one.code in _FURTHER for one in record.findings) or json_access.get(request, "background") is True
+    if record.error or json_access.get(request, "background") is True:
+        return True
+    return any(one.code in _FURTHER for one in record.findings)
 
 
 _ENTRY = 200
