@@ -31,7 +31,7 @@ MANY = "many"
 EPILOG = """\
 Examples:
   scripts/fuzz --minutes 2                        everything, for two minutes
-  scripts/fuzz --minutes 2 --dialect anthropic    streams of one protocol only
+  scripts/fuzz --minutes 2 --protocol anthropic    streams of one protocol only
   scripts/fuzz --minutes 2 --invariant nothing-completed --invariant text-is-sent
   scripts/fuzz --replay out/openai-chat/INVARIANT-KIND-MARK.sse    check all invariants for one stream, with the result
   scripts/fuzz --seed 7 --cases 20000             the same streams every time
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _cut(options: argparse.Namespace) -> int:
     """Feed healthy streams in chunks, and print the runs with differences."""
-    chosen = [one for one in cuts.streams() if not options.dialect or one.protocol.name in options.dialect]
+    chosen = [one for one in cuts.streams() if not options.protocol or one.protocol.name in options.protocol]
     random.Random(options.seed).shuffle(chosen)
     end = time.monotonic() + 60 * options.minutes
     done = failed = 0
@@ -78,13 +78,13 @@ def _cut(options: argparse.Namespace) -> int:
 
 def _hunt(options: argparse.Namespace, invariants: Sequence[str], out: Path) -> hunt.Tally:
     if options.defects == MANY:
-        streams = [one for one in seeds(shared_dir()) if not options.dialect or one.dialect in options.dialect]
+        streams = [one for one in seeds(shared_dir()) if not options.protocol or one.protocol in options.protocol]
         make: hunt.Make = partial(mutate.case, streams)
         source = f"{len(streams)} streams to mutate"
     else:
-        defects, dialects = int(options.defects), options.dialect or ()
-        make = partial(injected.case, defects, dialects=dialects)
-        source = f"{len(injected.combinations(defects, tuple(dialects)))} combinations of faults and healthy streams"
+        defects, protocols = int(options.defects), options.protocol or ()
+        make = partial(injected.case, defects, protocols=protocols)
+        source = f"{len(injected.combinations(defects, tuple(protocols)))} combinations of faults and healthy streams"
     hunt.note_interrupts()
     print(f"{source}; Ctrl-C ends the run and reports what was found", flush=True)
     if options.cases:
@@ -113,7 +113,7 @@ def _rate(tally: hunt.Tally, count: int) -> str:
 
 def _replay(case: Case, invariants: Sequence[str]) -> int:
     outcome = ClientOutcome(case)
-    print(f"{outcome.dialect or 'unknown protocol'}, repairs {case.repair}, shapes {case.shape}, broken {case.broken}")
+    print(f"{outcome.protocol or 'unknown protocol'}, repairs {case.repair}, shapes {case.shape}, broken {case.broken}")
     if case.request is not ABSENT:
         print(f"request {case.request}")
     for title, run in (("received", outcome.off), ("forwarded", outcome.on)):
@@ -137,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cases", type=int, default=0, help="number of streams in this process, instead of minutes")
     parser.add_argument("--seed", default="1", help="random seed (1)")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
-    parser.add_argument("--dialect", action="append", help="streams of this protocol only; may be repeated")
+    parser.add_argument("--protocol", action="append", help="streams of this protocol only; may be repeated")
     parser.add_argument("--cuts", action="store_true", help="check chunk boundaries of long healthy streams instead")
     parser.add_argument(
         "--defects",

@@ -309,7 +309,7 @@ class Tables:
         """Read `toolstream list`."""
         self._listed: dict[str, list[dict[str, Any]]] = json.loads(_run(["list", "--format", "json"])[2])
         known = self._listed["defects"] + self._listed["shapes"]
-        self._dialects = {one["name"]: frozenset(one["dialects"]) for one in known}
+        self._protocols = {one["name"]: frozenset(one["dialects"]) for one in known}
 
     def about_all(self) -> Iterator[Argv]:
         """The commands without an input."""
@@ -329,34 +329,34 @@ class Tables:
         yield ("repair", "--diff", "-o", "-", stream)
         out = _run(["inspect", "--format", "json", stream])[2]
         read = json.loads(out)["streams"] if out.startswith(b"{") else []
-        dialects = frozenset(one["dialect"] for one in read)
+        protocols = frozenset(one["dialect"] for one in read)
         found = {finding["name"] for one in read for finding in one["findings"]}
         for group in _apart((one["name"] for one in self._listed["defects"] if one["repair"]), found):
             yield ("repair", "--repair", ",".join(group), "-o", "-", stream)
-        for group in _apart(self._names("shapes"), self._of(dialects, self._names("shapes"))):
+        for group in _apart(self._names("shapes"), self._of(protocols, self._names("shapes"))):
             yield ("repair", *itertools.chain(*(("--shape", name) for name in group)), "-o", "-", stream)
         for name in self._names("clients"):
             yield ("repair", "--repair", "safe", "--shape", f"for:{name}", "-o", "-", stream)
-        yield from self._faults(stream, dialects, given.faults)
+        yield from self._faults(stream, protocols, given.faults)
 
-    def _faults(self, stream: str, dialects: frozenset[str], one_of: int) -> Iterator[Argv]:
+    def _faults(self, stream: str, protocols: frozenset[str], one_of: int) -> Iterator[Argv]:
         plants = [one["name"] for one in self._listed["defects"] if one["plant"]]
         presets = {one["name"]: one["parts"] for one in self._listed["presets"]}
-        own = self._of(dialects, plants)
-        own += [name for name, parts in presets.items() if self._of(dialects, parts)]
+        own = self._of(protocols, plants)
+        own += [name for name, parts in presets.items() if self._of(protocols, parts)]
         foreign = [name for name in (*plants, *presets) if name not in own]
         own = [name for name in own if zlib.crc32(f"{stream} {name}".encode()) % one_of == 0]
         # A timing fault does not change a file.
         timed = [one["name"] for one in self._listed["transit"] if any(key["name"] == "ms" for key in one["keys"])]
         acting = [name for name in self._names("transit") if name not in timed]
-        for group in (*_apart(own, own), foreign, *_apart([*acting, *timed], acting if dialects else ())):
+        for group in (*_apart(own, own), foreign, *_apart([*acting, *timed], acting if protocols else ())):
             yield ("fault", *group, "-o", "-", stream)
 
     def _names(self, table: str) -> list[str]:
         return [one["name"] for one in self._listed[table]]
 
-    def _of(self, dialects: frozenset[str], names: Iterable[str]) -> list[str]:
-        return [name for name in names if not self._dialects.get(name, frozenset()).isdisjoint(dialects)]
+    def _of(self, protocols: frozenset[str], names: Iterable[str]) -> list[str]:
+        return [name for name in names if not self._protocols.get(name, frozenset()).isdisjoint(protocols)]
 
 
 def _apart(names: Iterable[str], alone: Iterable[str]) -> Iterator[list[str]]:

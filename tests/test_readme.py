@@ -278,7 +278,7 @@ def test_the_codex_configuration() -> None:
     provider = config["model_providers"][config["model_provider"]]
     assert provider["wire_api"] == "responses"
     assert provider["supports_websockets"] is False
-    assert any(dialect.claims(f"{urlsplit(provider['base_url']).path}/responses") for dialect in PROTOCOLS)
+    assert any(protocol.claims(f"{urlsplit(provider['base_url']).path}/responses") for protocol in PROTOCOLS)
 
 
 @pytest.mark.parametrize("command", [command for command in TYPED if command not in SESSION])
@@ -344,4 +344,4 @@ def test_the_docs_list_all_options_and_protocols() -> None:
     """The docs contain the name of every option and protocol."""
     assert [name for name in OURS if f"`{name}`" not in PAGES] == []
     page = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
-    assert [dialect.name for dialect in PROTOCOLS if f"`{dialect.name}`" not in page] == []
+    assert [protocol.name for protocol in PROTOCOLS if f"`{protocol.name}`" not in page] == []

@@ -111,7 +111,7 @@ def test_saved_expectations_are_valid(path: Path) -> None:
 def test_enumerations_match_the_source() -> None:
     """The enumerations of the schemas match the source, and the codes and names of defects have their form."""
     defs = JSONL["$defs"]
-    assert defs["dialect"]["enum"] == [dialect.name for dialect in PROTOCOLS]
+    assert defs["dialect"]["enum"] == [protocol.name for protocol in PROTOCOLS]
     assert defs["call"]["properties"]["kind"]["enum"] == list(Kind)
     assert defs["finding"]["properties"]["severity"]["enum"] == list(Severity)
     assert defs["fragment"]["properties"]["phase"]["enum"] == list(Phase)
@@ -121,7 +121,7 @@ def test_enumerations_match_the_source() -> None:
     assert cases["grade"]["enum"] == list(Grade)
     assert cases["reason"]["enum"] == [*Reason, *Skip, None]
     assert CHECK["$defs"]["verdict"]["properties"]["verdict"]["enum"] == list(Outcome)
-    assert CHECK["$defs"]["protocol"]["enum"] == [*(dialect.name for dialect in PROTOCOLS), None]
+    assert CHECK["$defs"]["protocol"]["enum"] == [*(protocol.name for protocol in PROTOCOLS), None]
     for defect in DEFECTS:
         for key in ("code", "name"):
             jsonschema.validate(getattr(defect, key), defs["finding"]["properties"][key])
@@ -348,21 +348,21 @@ FIRST = {
 }
 
 
-@pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
+@pytest.mark.parametrize("protocol", [protocol.name for protocol in PROTOCOLS])
 @given(data=st.data())
-def test_the_output_of_every_stream_is_valid(dialect: str, data: st.DataObject) -> None:
+def test_the_output_of_every_stream_is_valid(protocol: str, data: st.DataObject) -> None:
     """The JSON output is valid for streams and unstreamed responses of every protocol, with values of any type."""
-    events = [FIRST[dialect], *data.draw(st.lists(EVENTS[dialect], max_size=6))]
-    before, after = ("", "\n") if dialect in {"gemini-live", "ollama", "openai-realtime"} else ("data: ", "\n\n")
+    events = [FIRST[protocol], *data.draw(st.lists(EVENTS[protocol], max_size=6))]
+    before, after = ("", "\n") if protocol in {"gemini-live", "ollama", "openai-realtime"} else ("data: ", "\n\n")
     wire = "".join(f"{before}{json.dumps(event)}{after}" for event in events)
-    document, lines = validated(wire.encode(), PATHS[dialect])
+    document, lines = validated(wire.encode(), PATHS[protocol])
     [stream] = document["streams"]
-    assert (stream["dialect"], stream["streamed"]) == (dialect, True)
+    assert (stream["dialect"], stream["streamed"]) == (protocol, True)
     assert sum(line["type"] == "event" for line in lines) == stream["events"]
     assert lines[-1]["type"] == "end"
-    response = data.draw(EVENTS[dialect])
+    response = data.draw(EVENTS[protocol])
     if isinstance(response, dict):
-        document, _ = validated(json.dumps(response).encode(), PATHS[dialect])
+        document, _ = validated(json.dumps(response).encode(), PATHS[protocol])
         assert document["streams"][0]["streamed"] is False
 
 

@@ -135,7 +135,7 @@ them. Severities:
 
 `safe` enables all safe repairs. Unsafe repairs must be named.
 """
-_DEFECTS_COLUMNS = ("code", "name", "family", "severity", "repair", "fault", "dialects", "meaning")
+_DEFECTS_COLUMNS = ("code", "name", "family", "severity", "repair", "fault", "protocols", "meaning")
 
 
 def _overview() -> Iterator[str]:
@@ -146,9 +146,9 @@ def _overview() -> Iterator[str]:
 
 def _defect(one: dict[str, Any]) -> tuple[str, ...]:
     name = f"[{code(one['name'])}]({one['name']}.md)"
-    fault, dialects = "yes" if one["plant"] else "", ", ".join(one["dialects"])
+    fault, protocols = "yes" if one["plant"] else "", ", ".join(one["dialects"])
     repair = one["repair"] or ""
-    return one["code"], name, one["family"], one["severity"], repair, fault, dialects, one["meaning"]
+    return one["code"], name, one["family"], one["severity"], repair, fault, protocols, one["meaning"]
 
 
 def _page_head(defect: Defect) -> str:
@@ -159,9 +159,9 @@ def _page_head(defect: Defect) -> str:
     return (
         f"# {defect.code} {defect.name}\n\n"
         f"{defect.meaning[0].upper()}{defect.meaning[1:]}.\n\n"
-        f"| severity | family | dialects | repair | can be injected in |\n"
+        f"| severity | family | protocols | repair | can be injected in |\n"
         f"|---|---|---|---|---|\n"
-        f"| {defect.severity} | {defect.family} | {', '.join(defect.dialects)} | {repair} | {protocols} |\n\n"
+        f"| {defect.severity} | {defect.family} | {', '.join(defect.protocols)} | {repair} | {protocols} |\n\n"
         f"A correct client {defect.must}.\n\n"
         f"{also}"
     )
@@ -250,11 +250,11 @@ def _effects() -> _Found:
         usual = Received(ReceivedBytes(healthy.exchange, healthy.body))
         failing = set(_read(usual)[0])
         if healthy.name in _STREAMS:
-            useless[healthy.dialect] = failing
-            _add(found, failing, f"every stream of `{healthy.dialect}`")
+            useless[healthy.protocol] = failing
+            _add(found, failing, f"every stream of `{healthy.protocol}`")
             _with_defects(found, healthy, usual, failing)
         else:
-            _add(found, failing - useless[healthy.dialect], f"`{healthy.name}`")
+            _add(found, failing - useless[healthy.protocol], f"`{healthy.name}`")
     return found
 
 

@@ -367,8 +367,8 @@ SESSIONS: Final[dict[str, Callable[[], Iterable[http.HTTPFlow]]]] = {
 def write_session(name: str, folder: Path) -> Path:
     """Write the file of a session to a folder."""
     if name == "socket":
-        two = next(one for one in streams() if (one.dialect, one.name) == ("openai-realtime", "fragments of two"))
-        return saved_socket(folder / "socket.flow", two.dialect, two.body)
+        two = next(one for one in streams() if (one.protocol, one.name) == ("openai-realtime", "fragments of two"))
+        return saved_socket(folder / "socket.flow", two.protocol, two.body)
     if name == "untimed":
         data = b"".join(part for _, part in two_calls(id=""))
         path = folder / "untimed.sse"

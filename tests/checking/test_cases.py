@@ -93,7 +93,7 @@ def test_the_title_of_a_shape_is_the_first_sentence_of_its_description() -> None
     assert all(SHAPES[name].startswith(f"{title}.") for name, title in titles.items())
 
 
-BY_DIALECT = {wire.dialect: wire for wire in SOCKETS}
+BY_DIALECT = {wire.protocol: wire for wire in SOCKETS}
 """The protocols over WebSockets, by dialect."""
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 

@@ -410,8 +410,8 @@ def test_a_protocol_can_be_forced(inspect: Inspect, tmp_path: Path) -> None:
     assert inspect(tmp_path / "a.sse", code=2) == []
     [stream] = inspect.streams("--protocol", "gemini", tmp_path / "a.sse", code=1)
     assert (stream["dialect"], stream["events"], stream["ended"]) == ("gemini", 1, False)
-    dialects = {stream["dialect"] for stream in inspect.streams("--protocol", "anthropic", GLM, code=1)}
-    assert dialects == {"anthropic"}
+    protocols = {stream["dialect"] for stream in inspect.streams("--protocol", "anthropic", GLM, code=1)}
+    assert protocols == {"anthropic"}
 
 
 FRAMED, TRUNCATED, CUT_OFF = "unterminated-event", "truncated-stream", "cut-off-call"

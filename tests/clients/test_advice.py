@@ -255,7 +255,7 @@ KEYED = [
 @pytest.mark.parametrize("preset", ["glm-5", "deepseek", "openclaw", "kimi", "qwen", "nim-glm", "poolside", "qianfan"])
 def test_advice_for_presets_helps_each_client(preset: str) -> None:
     """With the first advised option, each client reads the calls of the healthy stream from each provider preset."""
-    healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
+    healthy = next(one for one in streams() if one.protocol == "openai-chat" and one.name == "fragments of two")
     intended = Received(ReceivedBytes(healthy.exchange, healthy.body)).intended
     parts = next(one.parts for one in PRESETS if one.name == preset)
     given = ReceivedBytes(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
@@ -277,7 +277,7 @@ def test_advice_for_presets_helps_each_client(preset: str) -> None:
 @pytest.mark.parametrize("kept", list(Kept)[:2])
 def test_a_client_keyed_by_id_needs_whole_calls(preset: str, kept: Kept) -> None:
     """Repaired continuations have no id, and the client still starts a new call for them."""
-    healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments")
+    healthy = next(one for one in streams() if one.protocol == "openai-chat" and one.name == "fragments")
     parts = next(one.parts for one in PRESETS if one.name == preset)
     given = ReceivedBytes(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
     model = STANDARD.having([Key.INDEX_AND_ID, kept])

@@ -56,7 +56,7 @@ def faulty(number: int, parts: Sequence[str]) -> Iterator[ReceivedBytes]:
     left = PROTOCOLS
     healthy = streams()
     number %= len(healthy)
-    for one in {one.dialect: one for one in reversed(healthy[number:] + healthy[:number])}.values():
+    for one in {one.protocol: one for one in reversed(healthy[number:] + healthy[:number])}.values():
         sent = injected(one.body, one.exchange, *parts).out
         if left and sent != one.body:
             left -= 1

@@ -66,8 +66,8 @@ def sequential() -> dict[str, Received]:
     found = {}
     for one in streams():
         got = Received(ReceivedBytes(one.exchange, one.body))
-        if one.dialect in ONLY_DELTAS and len(got.intended) > 1 and "interleaved" not in one.name:
-            found[f"{one.dialect}/{one.name}"] = got
+        if one.protocol in ONLY_DELTAS and len(got.intended) > 1 and "interleaved" not in one.name:
+            found[f"{one.protocol}/{one.name}"] = got
     return found
 
 

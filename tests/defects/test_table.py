@@ -37,7 +37,7 @@ def test_names_are_unique() -> None:
     )
     assert len(set(words)) == len(words)
     assert not {table.ALL, Safety.SAFE.value} & set(words)
-    assert not {dialect.name for dialect in PROTOCOLS} & set(words)
+    assert not {protocol.name for protocol in PROTOCOLS} & set(words)
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=[defect.name for defect in DEFECTS])
@@ -45,7 +45,7 @@ def test_a_defect_is_well_formed_and_has_its_page(defect: Defect) -> None:
     """The page has the common headings, an example, and links or a note that there is no report."""
     assert re.fullmatch(r"TS[0-9]{3}", defect.code)
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", defect.name)
-    assert set(defect.dialects) <= set(ALL_DIALECTS)
+    assert set(defect.protocols) <= set(ALL_DIALECTS)
     assert defect.meaning
     assert defect.must
     assert not defect.must.endswith(".")

@@ -85,7 +85,7 @@ def test_inside_the_arguments() -> None:
     assert record is not None
     assert [call.complete for call in record.calls] == [False]
     assert record.calls[0].arguments.startswith("{")
-    one_event = next(one for one in HEALTHY if one.name == "one chunk" and one.dialect == "openai-chat")
+    one_event = next(one for one in HEALTHY if one.name == "one chunk" and one.protocol == "openai-chat")
     schedule = Schedule(one_event.exchange, drawn(settings(Words(fault=["cut"])), one_event.exchange, 1))
     sent = bytes_of(schedule.feed(one_event.body))
     assert one_event.body.startswith(sent)
@@ -95,7 +95,7 @@ def test_inside_the_arguments() -> None:
 
 def test_calls_and_tools() -> None:
     """A cut is at the second call's start, or only in arguments of the given tool."""
-    two = next(one for one in HEALTHY if one.name == "fragments of two" and one.dialect == "openai-chat")
+    two = next(one for one in HEALTHY if one.name == "fragments of two" and one.protocol == "openai-chat")
     for spec in ("cut:at=call:1", "cut:tool=get_time"):
         schedule = Schedule(two.exchange, drawn(settings(Words(fault=[spec])), two.exchange, 1))
         record = read_body([bytes_of(schedule.feed(two.body))], two.exchange)
@@ -152,10 +152,10 @@ def test_an_error_is_a_complete_event(stream: Healthy) -> None:
         assert not {"unparsable-data", "unterminated-event"} & {finding.name for finding in record.findings}
 
 
-@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"])
-def test_an_http_error_has_a_body(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"])
+def test_an_http_error_has_a_body(protocol: str) -> None:
     """The body has the form of the protocol."""
-    assert json.dumps(named(dialect).error_body(kind_of(503), 503))
+    assert json.dumps(named(protocol).error_body(kind_of(503), 503))
 
 
 @pytest.mark.parametrize(

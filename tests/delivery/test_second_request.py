@@ -58,22 +58,22 @@ def test_the_calls_are_inserted_before_the_finish() -> None:
     assert [(call.id, call.name, call.arguments) for call in record.calls] == [("c1", "f", '{"a":1}')]
 
 
-@pytest.mark.parametrize("dialect", ["cohere-v2", "bedrock"])
-def test_calls_are_inserted_after_the_content_in_every_framing(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", ["cohere-v2", "bedrock"])
+def test_calls_are_inserted_after_the_content_in_every_framing(protocol: str) -> None:
     """Their indexes are new. Cohere counts calls separately from content, and Bedrock counts both."""
-    healthy = next(one for one in streams() if str(one) == f"{dialect}, fragments of two")
+    healthy = next(one for one in streams() if str(one) == f"{protocol}, fragments of two")
     faults = ((Fault(name="missing-calls"), Budget(None)),)
     session = Session(healthy.exchange, Settings(faults=faults))
     body = b"".join([*session.feed(healthy.body), *session.end()])
     schedule = Schedule(healthy.exchange, (), asks=True)
     actions = [*schedule.feed(body), *schedule.feed(b"")]
     [ask] = [action for action in actions if isinstance(action, Ask)]
-    assert ask.comments == (dialect == "cohere-v2")
+    assert ask.comments == (protocol == "cohere-v2")
     path = healthy.exchange.path.replace("-stream", "")
-    sample = MAKERS[dialect]("call_1", "Bern")
-    found = recovered(ask, StreamFacts(path=path), named(dialect), sample.unstreamed_response_body, ResponseIds())
+    sample = MAKERS[protocol]("call_1", "Bern")
+    found = recovered(ask, StreamFacts(path=path), named(protocol), sample.unstreamed_response_body, ResponseIds())
     repaired = b"".join(joined(found.frames) if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
-    assert strict.calls(dialect, repaired, healthy.exchange) == [("get_weather", {"city": "Bern"})]
+    assert strict.calls(protocol, repaired, healthy.exchange) == [("get_weather", {"city": "Bern"})]
     record = read_body([repaired], healthy.exchange)
     assert record is not None
     assert record.findings == []

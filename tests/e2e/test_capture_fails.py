@@ -105,8 +105,8 @@ def test_an_error_loses_no_response_and_the_next_one_is_captured(
 ) -> None:
     """After an internal error the client gets the complete response, the log has no traceback, and captures go on."""
     proxy, folder, mode = capturing
-    dialect = DIALECTS[(PLACES.index(place) + mode) % len(DIALECTS)]
-    sample, mark = MAKERS[dialect]("call_1", "Bern"), len(proxy.output)
+    protocol = DIALECTS[(PLACES.index(place) + mode) % len(DIALECTS)]
+    sample, mark = MAKERS[protocol]("call_1", "Bern"), len(proxy.output)
     where = "toolstream_core." + ("delivery.sent_bytes:SentBytes.take" if place == "sent" else f"proxy.{place}")
     assert received(proxy, secure, sample, where) == b"".join(sample.chunks)
     proxy.wait_for(REPORTED, after=mark)

@@ -27,12 +27,12 @@ CHAT = openai_chat("call_1", "Bern")
 
 @pytest.mark.parametrize("coding", CODERS)
 @pytest.mark.parametrize("carrier", ["plain-h1", "tls-h1", "tls-h2"])
-@pytest.mark.parametrize("dialect", MAKERS)
+@pytest.mark.parametrize("protocol", MAKERS)
 def test_a_healthy_stream_is_not_delayed(
-    repairing: Mitmdump, plain: Upstream, secure: Upstream, dialect: str, carrier: str, coding: str
+    repairing: Mitmdump, plain: Upstream, secure: Upstream, protocol: str, carrier: str, coding: str
 ) -> None:
     """With repairs on, each event arrives, decoded and unchanged, before upstream sends the next one."""
-    sample = MAKERS[dialect]("call_1", "Genève")
+    sample = MAKERS[protocol]("call_1", "Genève")
     planned, gates = lockstep(sample.chunks, coding=coding, content_type=sample.content_type)
     upstream = plain if carrier == "plain-h1" else secure
     plan = upstream.plan(planned)
@@ -45,15 +45,15 @@ def test_a_healthy_stream_is_not_delayed(
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
-@pytest.mark.parametrize("dialect", DUPLICATES)
+@pytest.mark.parametrize("protocol", DUPLICATES)
 def test_a_repaired_duplicate_id_stays_in_the_next_request(
-    repairing: Mitmdump, secure: Upstream, dialect: str, version: str
+    repairing: Mitmdump, secure: Upstream, protocol: str, version: str
 ) -> None:
     """The client gets two different ids, and the provider gets both of them in the next request."""
-    duplicate, ids, next_request = DUPLICATES[dialect]
-    sample = MAKERS[dialect](f"toolcall-{version}", "Bern")
+    duplicate, ids, next_request = DUPLICATES[protocol]
+    sample = MAKERS[protocol](f"toolcall-{version}", "Bern")
     plan = secure.plan(event_stream(duplicate(sample.call_id)))
-    following = secure.plan(sample_stream(MAKERS[dialect]("call_3", "Oslo")))
+    following = secure.plan(sample_stream(MAKERS[protocol]("call_3", "Oslo")))
     with client(version, route(repairing, secure)) as connection:
         received = ids(connection.request(sample.path, sample.body, plan.headers).rest())
         first, second = received

@@ -259,7 +259,7 @@ def test_aichat_returns_empty_arguments_as_reported() -> None:
 NEEDS_COMPLETE_CALLS = (openclaw.REPORTED,)
 """Clients that need each call in one event; after a finish reason inside a call that is impossible."""
 HEALTHY = {
-    dialect: [one for one in streams() if one.dialect == dialect] for dialect in ("openai-chat", "openai-responses")
+    protocol: [one for one in streams() if one.protocol == protocol] for protocol in ("openai-chat", "openai-responses")
 }
 
 
@@ -287,7 +287,7 @@ def shaped(healthy: Healthy, fault: str, name: str) -> list[str] | None:
 @functools.cache
 def intended_calls(healthy: Healthy) -> list[tuple[str, Json]]:
     """The calls as the strict client reads them."""
-    return strict.calls(healthy.dialect, healthy.body, healthy.exchange)
+    return strict.calls(healthy.protocol, healthy.body, healthy.exchange)
 
 
 @pytest.mark.parametrize(
@@ -296,11 +296,11 @@ def intended_calls(healthy: Healthy) -> list[tuple[str, Json]]:
 )
 def test_a_client_reads_broken_streams_with_its_shapes(name: str, client: Client) -> None:
     """Each client reads the intended calls of every repairable stream when its shapes re-encode the stream."""
-    dialect = "openai-responses" if client is ruby_llm.RESPONSES else "openai-chat"
+    protocol = "openai-responses" if client is ruby_llm.RESPONSES else "openai-chat"
     read = 0
-    for healthy in HEALTHY[dialect]:
+    for healthy in HEALTHY[protocol]:
         intended = intended_calls(healthy)
-        for fault in ["", *INJECTORS[dialect]]:
+        for fault in ["", *INJECTORS[protocol]]:
             data = shaped(healthy, fault, name)
             if data is None or (fault == "early-finish" and client in NEEDS_COMPLETE_CALLS):
                 continue
@@ -313,7 +313,7 @@ def test_a_client_reads_broken_streams_with_its_shapes(name: str, client: Client
 def read_strictly(body: bytes, healthy: Healthy) -> object:
     """The calls that the strict client reads, or its error."""
     try:
-        return strict.calls(healthy.dialect, body, healthy.exchange)
+        return strict.calls(healthy.protocol, body, healthy.exchange)
     except (AssertionError, LookupError, ValueError) as error:
         return error
 

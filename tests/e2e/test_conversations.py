@@ -42,22 +42,22 @@ ABOUT_IDS = (
     "leaked-hermes",
 )
 STREAMS = {
-    dialect: next(one for one in streams() if (one.dialect, one.name) == (dialect, "fragments of two"))
-    for dialect in PROTOCOLS
+    protocol: next(one for one in streams() if (one.protocol, one.name) == (protocol, "fragments of two"))
+    for protocol in PROTOCOLS
 }
 NO_ID = {"openai-chat": ('""', "null", '"null"'), "openai-responses": ('""',), "anthropic": ('""', '"null"')}
 """Values that providers send in place of an id."""
 CALLS = {
     **{
-        (dialect, name): injected(healthy, name).body
-        for dialect, healthy in STREAMS.items()
+        (protocol, name): injected(healthy, name).body
+        for protocol, healthy in STREAMS.items()
         for name in ABOUT_IDS
-        if name in INJECTORS[dialect] and (name, healthy.name) not in CANNOT
+        if name in INJECTORS[protocol] and (name, healthy.name) not in CANNOT
     },
     **{
-        (dialect, f"id {value}"): re.sub(rb'"(toolu_)?call_(a1|b2)"', value.encode(), healthy.body)
-        for dialect, healthy in STREAMS.items()
-        for value in NO_ID[dialect]
+        (protocol, f"id {value}"): re.sub(rb'"(toolu_)?call_(a1|b2)"', value.encode(), healthy.body)
+        for protocol, healthy in STREAMS.items()
+        for value in NO_ID[protocol]
     },
     ("openai-chat", "ids of odd lengths"): STREAMS["openai-chat"].body.replace(b"call_a1", b"call_a1" * 5),
     ("openai-chat", "id after the first arguments"): STREAMS["openai-chat"]
@@ -98,18 +98,20 @@ class RepeatedConversation:
         """Send the next request, with all calls so far and their results."""
         healthy = self._healthy
         plan = self._upstream.plan(event_stream([self._body]))
-        body = request_after(healthy.dialect, healthy.exchange.request, self.turns)
+        body = request_after(healthy.protocol, healthy.exchange.request, self.turns)
         with client(self._version, self._route) as connection:
             reply = connection.request(healthy.exchange.path, body, plan.headers)
-            self.turns.append(calls(healthy.dialect, reply.rest()))
+            self.turns.append(calls(healthy.protocol, reply.rest()))
         self.sent.append(plan.request.body)
         assert plan.request.header("content-length") in {"", str(len(plan.request.body))}
-        assert rejection(healthy.dialect, plan.request.body) is None
+        assert rejection(healthy.protocol, plan.request.body) is None
 
 
-def have_unique_ids(proxy: Mitmdump, upstream: Upstream, dialect: str, body: bytes) -> bool:
+def have_unique_ids(proxy: Mitmdump, upstream: Upstream, protocol: str, body: bytes) -> bool:
     """Whether generated ids are unique in three turns of two concurrent conversations with identical responses."""
-    conversations = [RepeatedConversation(proxy, upstream, STREAMS[dialect], body, version) for version in ("h1", "h2")]
+    conversations = [
+        RepeatedConversation(proxy, upstream, STREAMS[protocol], body, version) for version in ("h1", "h2")
+    ]
     for _ in range(TURNS):
         for conversation in conversations:
             conversation.go_on()
@@ -120,13 +122,13 @@ def have_unique_ids(proxy: Mitmdump, upstream: Upstream, dialect: str, body: byt
     return True
 
 
-@pytest.mark.parametrize(("dialect", "name"), CALLS)
-def test_a_strict_server_accepts_repaired_ids(repairing: Mitmdump, secure: Upstream, dialect: str, name: str) -> None:
+@pytest.mark.parametrize(("protocol", "name"), CALLS)
+def test_a_strict_server_accepts_repaired_ids(repairing: Mitmdump, secure: Upstream, protocol: str, name: str) -> None:
     """Each result belongs to exactly one call, although the server repeats its ids in each turn."""
-    assert have_unique_ids(repairing, secure, dialect, CALLS[dialect, name])
+    assert have_unique_ids(repairing, secure, protocol, CALLS[protocol, name])
 
 
-@pytest.mark.parametrize("name", [name for dialect, name in CALLS if dialect == "openai-chat"])
+@pytest.mark.parametrize("name", [name for protocol, name in CALLS if protocol == "openai-chat"])
 def test_a_strict_server_accepts_even_ids(repairing_with_even_ids: Mitmdump, secure: Upstream, name: str) -> None:
     """Each result belongs to exactly one call when `even-ids` replaces valid ids, too."""
     assert have_unique_ids(repairing_with_even_ids, secure, "openai-chat", CALLS["openai-chat", name])

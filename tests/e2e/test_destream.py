@@ -32,10 +32,10 @@ def proxy(proxies: Proxies) -> Mitmdump:
 
 
 @VERSIONS
-@pytest.mark.parametrize("dialect", MAKERS)
-def test_the_client_gets_a_stream(proxy: Mitmdump, secure: Upstream, version: str, dialect: str) -> None:
+@pytest.mark.parametrize("protocol", MAKERS)
+def test_the_client_gets_a_stream(proxy: Mitmdump, secure: Upstream, version: str, protocol: str) -> None:
     """The client receives a stream with the calls of the response, and upstream gets the request without a stream."""
-    sample = MAKERS[dialect]("call_1", "Bern")
+    sample = MAKERS[protocol]("call_1", "Bern")
     plan = secure.plan(Response((Send(sample.unstreamed_response_body),), content_type=JSON))
     with client(version, route(proxy, secure)) as connection:
         reply = connection.request(sample.path, sample.body, plan.headers | {"authorization": "Bearer sk-1"})

@@ -114,7 +114,7 @@ def is_read_as_intended(result: Mapping[str, Any], client: Client, healthy: Heal
 def test_healthy_streams_are_read(through: ProxiedClients, subtests: pytest.Subtests, client: Client) -> None:
     """Each client reads the healthy streams with safe repairs on."""
     shape = [NEEDED_SHAPES[str(client)]] if str(client) in NEEDED_SHAPES else []
-    for healthy in HEALTHY[client.dialect]:
+    for healthy in HEALTHY[client.protocol]:
         with subtests.test(stream=str(healthy)):
             assert is_read_as_intended(through.read(client, healthy, repair=SAFE, shape=shape), client, healthy)
 
@@ -122,8 +122,8 @@ def test_healthy_streams_are_read(through: ProxiedClients, subtests: pytest.Subt
 @pytest.mark.parametrize("client", clients())
 def test_shaped_streams_are_read(through: ProxiedClients, subtests: pytest.Subtests, client: Client) -> None:
     """Each client reads the same calls from the shapes of its protocol, except the encodings in `UNREAD`."""
-    two = TWO[client.dialect]
-    for shape in SHAPES[client.dialect]:
+    two = TWO[client.protocol]
+    for shape in SHAPES[client.protocol]:
         with subtests.test(shape=shape):
             result = through.read(client, two, shape=[*PRECEDING_SHAPES.get(shape, ()), shape])
             if (str(client), shape) in UNREAD:
@@ -136,8 +136,8 @@ def test_shaped_streams_are_read(through: ProxiedClients, subtests: pytest.Subte
 @pytest.mark.parametrize("client", clients())
 def test_repaired_defects_are_read(through: ProxiedClients, subtests: pytest.Subtests, client: Client) -> None:
     """Each client reads a third of the repaired defects of its protocol, and misreads at least one without repair."""
-    streams = {name: healthy for name in REPAIRED[client.dialect] if (healthy := comparable_stream(client, name))}
-    others = [one for one in CLIENTS if one.dialect == client.dialect]
+    streams = {name: healthy for name in REPAIRED[client.protocol] if (healthy := comparable_stream(client, name))}
+    others = [one for one in CLIENTS if one.protocol == client.protocol]
     every = 1 if ALL_PAIRS else min(3, len(others))
     for number, (name, healthy) in enumerate(streams.items(), others.index(client)):
         if number % every == 0:
@@ -148,7 +148,7 @@ def test_repaired_defects_are_read(through: ProxiedClients, subtests: pytest.Sub
 
 def comparable_stream(client: Client, name: str) -> Healthy | None:
     """A stream that can have the defect: of two calls, or of one call if the defect allows no more."""
-    known = (TWO[client.dialect], *HEALTHY[client.dialect])
+    known = (TWO[client.protocol], *HEALTHY[client.protocol])
     return next((one for one in known if injected(one, name).changes and comparable(one, name)), None)
 
 

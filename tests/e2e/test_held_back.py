@@ -19,12 +19,12 @@ pytestmark = pytest.mark.e2e
 
 @pytest.mark.parametrize("coding", CODERS)
 @pytest.mark.parametrize("carrier", ["plain-h1", "tls-h1", "tls-h2"])
-@pytest.mark.parametrize("dialect", MAKERS)
+@pytest.mark.parametrize("protocol", MAKERS)
 def test_every_chunk_is_forwarded_at_once(
-    proxies: Proxies, plain: Upstream, secure: Upstream, dialect: str, carrier: str, coding: str
+    proxies: Proxies, plain: Upstream, secure: Upstream, protocol: str, carrier: str, coding: str
 ) -> None:
     """The client gets the headers before the first chunk is sent, and each chunk before the next one is sent."""
-    sample = MAKERS[dialect]("call_1", "Genève")
+    sample = MAKERS[protocol]("call_1", "Genève")
     planned, gates = lockstep(sample.chunks, coding=coding, content_type=sample.content_type)
     upstream = plain if carrier == "plain-h1" else secure
     plan = upstream.plan(planned)

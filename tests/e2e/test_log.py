@@ -82,18 +82,18 @@ def test_other_traffic_is_not_reported(proxies: Proxies, plain: Upstream, name: 
     assert [line for line in lines if line and not line.startswith(f"#{number} ")] == []
 
 
-@pytest.mark.parametrize("dialect", MAKERS)
-def test_unstreamed_responses_are_reported(proxies: Proxies, secure: Upstream, dialect: str) -> None:
+@pytest.mark.parametrize("protocol", MAKERS)
+def test_unstreamed_responses_are_reported(proxies: Proxies, secure: Upstream, protocol: str) -> None:
     """With `stream: false` the call is reported, and the body is forwarded unchanged."""
     proxy, tap = proxies.with_jsonl()
-    sample = MAKERS[dialect](f"unstreamed {dialect}", "Basel")
+    sample = MAKERS[protocol](f"unstreamed {protocol}", "Basel")
     plan = secure.plan(Response((Send(sample.unstreamed_response_body),), content_type=JSON, coding="gzip"))
     with client("h2", route(proxy, secure)) as connection:
         reply = connection.request(sample.unstreamed_path, sample.unstreamed_request_body, plan.headers)
         assert reply.rest() == plan.response.body
     end = tap.end_of(sample.call_id)
     [call] = end["record"]["calls"]
-    assert (end["record"]["dialect"], end["record"]["streamed"]) == (dialect, False)
+    assert (end["record"]["dialect"], end["record"]["streamed"]) == (protocol, False)
     assert (call["name"], json.loads(call["arguments"]), call["complete"]) == (NAME, sample.arguments, True)
     proxy.wait_for(lambda line: line.startswith(f"#{end['stream']} ") and f"{NAME} id=" in line)
 

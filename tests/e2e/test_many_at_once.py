@@ -44,7 +44,7 @@ def check_reported(tap: Tap, sample: Sample) -> None:
     end = tap.end_of(sample.call_id)
     [call] = end["record"]["calls"]
     assert (call["name"], json.loads(call["arguments"]), call["complete"]) == (NAME, sample.arguments, True)
-    assert (end["record"]["dialect"], end["record"]["findings"]) == (sample.dialect, [])
+    assert (end["record"]["dialect"], end["record"]["findings"]) == (sample.protocol, [])
     *events, last = tap.of_flow(end["flow"])
     assert last == end
     assert [event["event"] for event in events] == list(range(len(sample.chunks)))

@@ -85,12 +85,12 @@ def test_a_response_with_an_odd_status_becomes_a_stream(destreaming: Mitmdump, s
 
 
 @VERSIONS
-@pytest.mark.parametrize("dialect", MAKERS)
+@pytest.mark.parametrize("protocol", MAKERS)
 def test_an_error_while_streaming_forwards_the_response_unchanged(
-    destreaming: Mitmdump, secure: Upstream, version: str, dialect: str
+    destreaming: Mitmdump, secure: Upstream, version: str, protocol: str
 ) -> None:
     """After an error while `destream` makes a stream, the client gets the response as upstream sent it."""
-    sample = MAKERS[dialect]("call_1", "Bern")
+    sample = MAKERS[protocol]("call_1", "Bern")
     place = "toolstream_core.protocols.protocol:WireProtocol.streamed"
     mark = len(destreaming.output)
     response = Response((Send(sample.unstreamed_response_body),), content_type=JSON)

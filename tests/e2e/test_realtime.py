@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-HEALTHY = [one for one in streams() if one.dialect == "openai-realtime"]
+HEALTHY = [one for one in streams() if one.protocol == "openai-realtime"]
 TWO = next(one for one in HEALTHY if one.name == "fragments of two")
 SAFELY = {row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE}
 ENDS = {"response.done", "response.completed"}

@@ -75,12 +75,12 @@ def fetch(proxy: Mitmdump, upstream: Upstream, version: str, sample: Sample, pla
 
 
 @VERSIONS
-@pytest.mark.parametrize("dialect", SAMPLES)
+@pytest.mark.parametrize("protocol", SAMPLES)
 def test_missing_calls_are_inserted_before_the_finish_reason(
-    repairing: Mitmdump, secure: Upstream, version: str, dialect: str
+    repairing: Mitmdump, secure: Upstream, version: str, protocol: str
 ) -> None:
     """The proxy repeats the request without a stream, and inserts the calls of the response into the stream."""
-    sample, empty = SAMPLES[dialect]
+    sample, empty = SAMPLES[protocol]
     plan = planned(secure, empty, unstreamed(sample), sample.content_type)
     received = fetch(repairing, secure, version, sample, plan)
     record = read_body([received], StreamFacts(path=sample.path, content_type=sample.content_type))

@@ -39,16 +39,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 HEALTHY = {
-    dialect: [one for one in streams() if one.dialect == dialect and one.name != IN_NAMESPACE] for dialect in INJECTORS
+    protocol: [one for one in streams() if one.protocol == protocol and one.name != IN_NAMESPACE]
+    for protocol in INJECTORS
 }
-CALLS = {str(one): strict.calls(one.dialect, one.body, one.exchange) for one in streams()}
+CALLS = {str(one): strict.calls(one.protocol, one.body, one.exchange) for one in streams()}
 """The calls of each stream, by its name."""
-TWO = {dialect: next(one for one in known if len(CALLS[str(one)]) == 2) for dialect, known in HEALTHY.items()}
+TWO = {protocol: next(one for one in known if len(CALLS[str(one)]) == 2) for protocol, known in HEALTHY.items()}
 """A stream of two calls in each protocol, in fragments if the protocol has them."""
 SAFELY = {row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE}
 REPAIRED = {
-    dialect: [name for name in injectors if name in SAFELY - {"missing-namespace"}]
-    for dialect, injectors in INJECTORS.items()
+    protocol: [name for name in injectors if name in SAFELY - {"missing-namespace"}]
+    for protocol, injectors in INJECTORS.items()
 }
 """The injectable defects that are safely repaired without another request; without the defect of `IN_NAMESPACE`."""
 ONE_CALL = {"legacy-function-call": "function_call can hold one call only: the others are missing"}
@@ -78,17 +79,19 @@ UNCHANGED = {
 }
 """Shapes that do not change the streams of a protocol, and why."""
 PRESET_NAMES = {
-    dialect: [
+    protocol: [
         one.name
         for one in PRESETS
-        if {*one.parts} & {*INJECTORS[dialect], *SHAPES[dialect]} and one.name not in UNREPAIRABLE
+        if {*one.parts} & {*INJECTORS[protocol], *SHAPES[protocol]} and one.name not in UNREPAIRABLE
     ]
-    for dialect in INJECTORS
+    for protocol in INJECTORS
 }
 """The presets that apply to each protocol."""
 SETS = {
-    dialect: [*{needed: one.name for one in CLIENTS if (needed := frozenset(one.shapes).intersection(shapes))}.values()]
-    for dialect, shapes in SHAPES.items()
+    protocol: [
+        *{needed: one.name for one in CLIENTS if (needed := frozenset(one.shapes).intersection(shapes))}.values()
+    ]
+    for protocol, shapes in SHAPES.items()
 }
 """One client for each different set of shapes in a protocol."""
 AIMED = [f"{name}:model={name}" for name in (*sorted({*chain(*REPAIRED.values())}), *(one.name for one in PRESETS))]
@@ -163,16 +166,16 @@ def is_read_as_intended(reading: Reading, reader: Reader, healthy: Healthy) -> b
 
 def own_ids(healthy: Healthy) -> list[str | None]:
     """The ids of the stream's calls; `None` for each call if the protocol has no ids."""
-    if healthy.dialect in {"gemini", "ollama"}:
+    if healthy.protocol in {"gemini", "ollama"}:
         return [None for _ in CALLS[str(healthy)]]
     known = {call.name: call.id for call in (WEATHER, TIME, PING)}
-    prefix = {"anthropic": "toolu_", "bedrock": "tooluse_"}.get(healthy.dialect, "")
+    prefix = {"anthropic": "toolu_", "bedrock": "tooluse_"}.get(healthy.protocol, "")
     return [prefix + known[name] for name, _ in CALLS[str(healthy)]]
 
 
 def cases(names: Mapping[str, Iterable[str]]) -> list[Any]:
     """A case for each name of each reader's protocol."""
-    return [pytest.param(reader, name, id=f"{reader}: {name}") for reader in READERS for name in names[reader.dialect]]
+    return [pytest.param(reader, name, id=f"{reader}: {name}") for reader in READERS for name in names[reader.protocol]]
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
@@ -181,7 +184,7 @@ def test_healthy_streams_are_read(
     through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, version: str
 ) -> None:
     """With safe repairs on, each SDK reads the calls with their ids, and no stream is repaired."""
-    for healthy in HEALTHY[reader.dialect]:
+    for healthy in HEALTHY[reader.protocol]:
         with subtests.test(stream=str(healthy)):
             reading = through.read(reader, healthy, repair=SAFE, version=version)
             assert is_read_as_intended(reading, reader, healthy)
@@ -191,20 +194,20 @@ def test_healthy_streams_are_read(
 
 
 @cache
-def changed_by(dialect: str, *shapes: str) -> list[Healthy]:
+def changed_by(protocol: str, *shapes: str) -> list[Healthy]:
     """The streams of a protocol that the shapes change; all streams if they change none."""
     wanted = settings(Words(shape=shapes))
-    return [one for one in HEALTHY[dialect] if run(one.body, one.exchange, wanted)[0] != one.body] or HEALTHY[dialect]
+    return [one for one in HEALTHY[protocol] if run(one.body, one.exchange, wanted)[0] != one.body] or HEALTHY[protocol]
 
 
 def selected(known: Iterable[Healthy], case: str) -> list[Healthy]:
     """The stream of two calls, and one that depends on the case; tests/invariants tests all streams."""
     known = list(known)
-    others = [healthy for healthy in known if healthy != TWO[healthy.dialect]]
+    others = [healthy for healthy in known if healthy != TWO[healthy.protocol]]
     if ALL_PAIRS or not others:
         return known
     other = others[crc32(case.encode()) % len(others)]
-    return [healthy for healthy in known if healthy in {TWO[healthy.dialect], other}]
+    return [healthy for healthy in known if healthy in {TWO[healthy.protocol], other}]
 
 
 @pytest.mark.parametrize(("reader", "shape"), cases(SHAPES))
@@ -212,12 +215,12 @@ def test_shaped_streams_are_read(through: ProxiedSdks, subtests: pytest.Subtests
     """Each SDK reads the same calls and ids from each shape, except the encodings in `UNREAD`."""
     unread = UNREAD.get((reader.name, shape), ())
     shapes = (*PRECEDING_SHAPES.get(shape, ()), shape)
-    for healthy in selected(changed_by(reader.dialect, *shapes), f"{reader} {shape}"):
+    for healthy in selected(changed_by(reader.protocol, *shapes), f"{reader} {shape}"):
         with subtests.test(stream=str(healthy)), pytest.raises(unread) if unread else contextlib.nullcontext():
             reading = through.read(reader, healthy, shape=shapes)
             assert is_read_as_intended(reading, reader, healthy)
             assert reading.ids == own_ids(healthy)
-    assert any(record["mended"] for record in through.records()) != ((reader.dialect, shape) in UNCHANGED)
+    assert any(record["mended"] for record in through.records()) != ((reader.protocol, shape) in UNCHANGED)
 
 
 @pytest.mark.parametrize(("reader", "name"), cases(REPAIRED))
@@ -225,7 +228,7 @@ def test_repaired_defects_are_read(through: ProxiedSdks, subtests: pytest.Subtes
     """Each SDK reads the intended calls of each repaired defect, in a stream of two calls and in another stream."""
     changes = {
         healthy: changed
-        for healthy in HEALTHY[reader.dialect]
+        for healthy in HEALTHY[reader.protocol]
         if (changed := injected(healthy, name).changes) and comparable(healthy, name)
     }
     changes = {healthy: changes[healthy] for healthy in selected(changes, f"{reader} {name}")}
@@ -251,7 +254,7 @@ def test_shapes_of_other_clients_are_read(
     through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, client: str
 ) -> None:
     """Each SDK reads the streams in the shapes of other clients."""
-    for healthy in selected(HEALTHY[reader.dialect], f"{reader} {client}"):
+    for healthy in selected(HEALTHY[reader.protocol], f"{reader} {client}"):
         with subtests.test(stream=str(healthy)):
             assert is_read_as_intended(through.read(reader, healthy, shape=[f"for:{client}"]), reader, healthy)
 
@@ -261,8 +264,8 @@ def test_shapes_of_other_clients_are_read_from_broken_streams(
     through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, client: str
 ) -> None:
     """Each SDK reads repaired streams in the shapes of other clients; a fixed third of the defects for each client."""
-    two = TWO[reader.dialect]
-    for name in REPAIRED[reader.dialect]:
+    two = TWO[reader.protocol]
+    for name in REPAIRED[reader.protocol]:
         if comparable(two, name) and (ALL_PAIRS or crc32(f"{client} {name}".encode()) % 3 == 0):
             with subtests.test(defect=name):
                 assert is_read_as_intended(through.read(reader, two, name, shape=[f"for:{client}"]), reader, two)
@@ -271,7 +274,7 @@ def test_shapes_of_other_clients_are_read_from_broken_streams(
 @pytest.mark.parametrize(("reader", "name"), cases(PRESET_NAMES))
 def test_repaired_presets_are_read(through: ProxiedSdks, subtests: pytest.Subtests, reader: Reader, name: str) -> None:
     """Each SDK reads the intended calls of each repaired preset, in streams of one and of two calls."""
-    for healthy in (HEALTHY[reader.dialect][0], TWO[reader.dialect]):
+    for healthy in (HEALTHY[reader.protocol][0], TWO[reader.protocol]):
         with subtests.test(stream=str(healthy)):
             assert is_read_as_intended(through.read(reader, healthy, name, repair=SAFE), reader, healthy)
     assert all(record["faults"] for record in through.records())
@@ -316,7 +319,7 @@ FAILS = {
 )
 def test_unrepaired_defects_are_misread(through: ProxiedSdks, reader: Reader, name: str) -> None:
     """Without repair the SDK raises, or returns other calls or another finish reason."""
-    healthy = TWO[reader.dialect]
+    healthy = TWO[reader.protocol]
     result: object = None
     with contextlib.suppress(Exception):
         reading = through.read(reader, healthy, name)

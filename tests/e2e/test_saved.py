@@ -58,7 +58,7 @@ def test_saved_bodies_are_read(
     assert [stream["source"] for stream in streams] == [f"{path}#{number}" for number in range(len(samples))]
     for stream, sample in zip(streams, samples, strict=True):
         [call] = stream["calls"]
-        assert (stream["dialect"], call["name"]) == (sample.dialect, "get_weather")
+        assert (stream["dialect"], call["name"]) == (sample.protocol, "get_weather")
         assert json.loads(call["arguments"]) == sample.arguments
 
 

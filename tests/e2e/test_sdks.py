@@ -51,7 +51,7 @@ class Reported:
         record = self.tap.end_of(sample.call_id)["record"]
         [call] = record["calls"]
         assert (call["name"], json.loads(call["arguments"])) == (NAME, sample.arguments)
-        assert (record["dialect"], record["broken"]) == (sample.dialect, None)
+        assert (record["dialect"], record["broken"]) == (sample.protocol, None)
 
 
 @pytest.fixture

@@ -50,15 +50,15 @@ def assert_hidden(proxy: Mitmdump, tap: Tap, upstream: Upstream, label: str) -> 
     assert SECRET not in json.dumps(tap.lines)
 
 
-@pytest.mark.parametrize("dialect", MAKERS)
-def test_secrets_of_a_request_are_hidden(proxies: Proxies, plain: Upstream, dialect: str) -> None:
+@pytest.mark.parametrize("protocol", MAKERS)
+def test_secrets_of_a_request_are_hidden(proxies: Proxies, plain: Upstream, protocol: str) -> None:
     """Secrets in the headers and the query of each protocol are not reported."""
     proxy, tap = proxies.with_jsonl()
-    sample = MAKERS[dialect](f"secret {dialect}", "Bern")
+    sample = MAKERS[protocol](f"secret {protocol}", "Bern")
     planned = Response(tuple(map(Send, sample.chunks)), content_type=sample.content_type)
     send_with_secrets(proxy, plain, sample, planned)
     tap.end_of(sample.call_id)
-    assert_hidden(proxy, tap, plain, dialect)
+    assert_hidden(proxy, tap, plain, protocol)
 
 
 def test_secrets_that_a_response_repeats_are_hidden(proxies: Proxies, plain: Upstream) -> None:

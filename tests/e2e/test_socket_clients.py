@@ -77,14 +77,14 @@ def through(proxies: Proxies) -> Iterator[ProxiedClients]:
 
 def messages_of(healthy: Healthy, body: bytes) -> list[str]:
     """The events of a response, as messages."""
-    return body.decode().splitlines() if healthy.dialect == "openai-realtime" else events_of(body)
+    return body.decode().splitlines() if healthy.protocol == "openai-realtime" else events_of(body)
 
 
-def broken(dialect: str) -> list[list[str]]:
+def broken(protocol: str) -> list[list[str]]:
     """The response of two calls with each safely repaired defect that keeps the end of the response."""
-    two = TWO[dialect]
+    two = TWO[protocol]
     excluded = NO_MESSAGES | NEEDS_TOOLS
-    names = [name for name in REPAIRED[dialect] if name not in excluded and comparable(two, name)]
+    names = [name for name in REPAIRED[protocol] if name not in excluded and comparable(two, name)]
     cases = [injected(two, name) for name in names]
     found = [messages_of(two, one.body) for one in cases if one.changes]
     return [messages for messages in found if ends(messages)]
@@ -114,16 +114,16 @@ def test_responses_on_a_socket_are_read(
     through: ProxiedClients, subtests: pytest.Subtests, client: SocketClient, compressed: bool
 ) -> None:
     """Each client reads the calls of healthy, shaped and repaired responses, and of concurrent lanes."""
-    healthy, two = HEALTHY[client.dialect], TWO[client.dialect]
+    healthy, two = HEALTHY[client.protocol], TWO[client.protocol]
     intended = [CALLS_SORTED[str(one)] for one in healthy]
     calls = CALLS_SORTED[str(two)]
     responses = [messages_of(one, one.body) for one in healthy]
-    defective = broken(client.dialect)[CASES.index((client, compressed)) % SHARES :: SHARES]
+    defective = broken(client.protocol)[CASES.index((client, compressed)) % SHARES :: SHARES]
     assert len(defective) > 5
     with subtests.test("healthy"):
         assert through.read(client, responses, compressed=compressed) == intended
     with subtests.test("shaped"):
-        shapes = list(SHAPES[client.dialect])
+        shapes = list(SHAPES[client.protocol])
         assert through.read(client, responses, compressed=compressed, shape=shapes) == intended
     with subtests.test("repaired"):
         read = through.read(client, defective, compressed=compressed, repair=["safe"])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-RESPONSES = [one for one in streams() if one.dialect == "openai-responses"]
+RESPONSES = [one for one in streams() if one.protocol == "openai-responses"]
 TWO = next(one for one in RESPONSES if one.name == "fragments of two")
 REQUEST = {key: value for key, value in request("openai-responses").items() if key != "stream"}
 SAFELY = [row.name for row in DEFECTS if row.repair is Safety.SAFE and row.code not in LIVE]

@@ -228,7 +228,7 @@ def test_clients_of_another_language(session: ProxySession, programs: Programs, 
     """Clients in other languages read served responses on one socket, sequential and concurrent."""
     if unavailable(client.toolchain) is not None:
         pytest.skip(str(unavailable(client.toolchain)))
-    faults = (fault,) if fault in INJECTORS[client.dialect] else ()
+    faults = (fault,) if fault in INJECTORS[client.protocol] else ()
     session.reset(Setup(calls=SPECS, fault=faults, repair=("safe",)))
     for lanes in {1, client.lanes}:
         url, settings = f"https://127.0.0.1:{session.port}", {"responses": 2, "lanes": lanes, "compressed": True}

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("foreign")]
 
 type Done = list[tuple[str, Any]]
 
-CHAT: Final = {one.name: one for one in streams() if one.dialect == "openai-chat"}
+CHAT: Final = {one.name: one for one in streams() if one.protocol == "openai-chat"}
 INTENDED: Final = [("get_time", {"zone": "UTC"}), ("get_weather", {"city": "Oslo 😀\nsouth"})]
 JAVASCRIPT: Final = next(one for one in TOOLCHAINS if one.name == "javascript")
 

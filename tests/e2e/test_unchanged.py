@@ -72,10 +72,10 @@ def test_every_framing(proxies: Proxies, plain: Upstream, framing: Framing, codi
 
 
 @pytest.mark.parametrize("version", ["h1", "h2"])
-@pytest.mark.parametrize("dialect", MAKERS)
-def test_every_dialect(proxies: Proxies, secure: Upstream, dialect: str, version: str) -> None:
+@pytest.mark.parametrize("protocol", MAKERS)
+def test_every_protocol(proxies: Proxies, secure: Upstream, protocol: str, version: str) -> None:
     """The body of each protocol is unchanged."""
-    sample = MAKERS[dialect]("call_1", "Bern")
+    sample = MAKERS[protocol]("call_1", "Bern")
     plan = secure.plan(Response(tuple(map(Send, sample.chunks)), content_type=sample.content_type))
     with client(version, route(proxies.get(), secure)) as connection:
         body = connection.request(sample.path, sample.body, plan.headers).rest()

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HEALTHY = [
-    next(one for one in streams() if one.dialect == dialect)
-    for dialect in ("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")
+    next(one for one in streams() if one.protocol == protocol)
+    for protocol in ("openai-chat", "openai-responses", "anthropic", "gemini", "ollama")
 ]
 REPAIRS = Settings(SAFE - {UNTERMINATED_EVENT.code})
 
@@ -45,7 +45,7 @@ def output_of(body: bytes, healthy: Healthy, size: int) -> bytes:
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_a_stream_that_ends_inside_its_first_event_is_forwarded_unchanged(healthy: Healthy, size: int) -> None:
     """A stream that ends inside or right after its first event is forwarded unchanged."""
-    end = b"\n" if healthy.dialect == "ollama" else b"\n\n"
+    end = b"\n" if healthy.protocol == "ollama" else b"\n\n"
     first = healthy.body.partition(end)[0]
     for body in (first, first + b"\n", first[:-1], first + end, b": hello\n\n" + first):
         assert output_of(body, healthy, size) == body
@@ -55,7 +55,7 @@ def test_a_stream_that_ends_inside_its_first_event_is_forwarded_unchanged(health
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
 def test_other_events_on_a_known_path_are_forwarded_unchanged(healthy: Healthy, size: int) -> None:
     """Unknown events on the path of an API are forwarded unchanged."""
-    frame = b'{"x":1}\n' if healthy.dialect == "ollama" else b'data: {"x":1}\n\n'
+    frame = b'{"x":1}\n' if healthy.protocol == "ollama" else b'data: {"x":1}\n\n'
     for body in (frame, frame + frame, frame + frame.strip(), frame.strip(), b"data:", b"event: x\ndata: "):
         assert output_of(body, healthy, size) == body
 
@@ -138,7 +138,7 @@ def test_a_shape_sends_the_calls_of_a_truncated_stream(healthy: Healthy) -> None
     for length in range(1, len(frames) + 1):
         body = b"".join(frames[:length])
         intended = calls(body, healthy)
-        for shape in SHAPES[healthy.dialect].keys() - {"whole-calls", "self-contained-deltas"}:
+        for shape in SHAPES[healthy.protocol].keys() - {"whole-calls", "self-contained-deltas"}:
             session = Session(healthy.exchange, Settings(shapes=(shape,)))
             forwarded = b"".join([*session.feed(body), *session.end()])
             assert session.error is None
@@ -153,7 +153,7 @@ def calls(body: bytes, healthy: Healthy) -> list[tuple[str, str, str]] | None:
 
 def test_an_impossible_change_is_not_recorded() -> None:
     """An event that was forwarded before the protocol was recognised is not recorded as changed."""
-    healthy = next(one for one in HEALTHY if one.dialect == "openai-chat")
+    healthy = next(one for one in HEALTHY if one.protocol == "openai-chat")
     body = (
         b'data: {"choices":[{"index":0,"finish_reason":null}]}\n\n'
         b'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n'

@@ -37,7 +37,7 @@ def test_the_record_of_a_stream() -> None:
     body = TEXT + CALL + FINISH + DONE
     record = read_body([body], SSE)
     assert record is not None
-    assert (record.source, record.host, record.dialect, record.model) == ("here", "h", "openai-chat", "m")
+    assert (record.source, record.host, record.protocol, record.model) == ("here", "h", "openai-chat", "m")
     assert (record.events, record.bytes, record.finish, record.ended) == (4, len(body), ["tool_calls"], True)
     assert [(call.id, call.name, call.arguments, list(call.events)) for call in record.calls] == [("a", "f", "{}", [1])]
     assert (record.findings, record.error, record.broken, record.streamed) == ([], None, None, True)

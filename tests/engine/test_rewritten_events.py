@@ -199,9 +199,9 @@ If the last event is rewritten, the sent events are read once more for it.
 """
 
 
-def costs(dialect: str, defect: str) -> list[int]:
+def costs(protocol: str, defect: str) -> list[int]:
     """Return the number of calls of Python functions for each event that the safe repairs rewrite."""
-    healthy = Healthy(dialect, "many calls", STREAMS[dialect]())
+    healthy = Healthy(protocol, "many calls", STREAMS[protocol]())
     broken = healthy._replace(body=injected(healthy.body, healthy.exchange, defect).out)
     session = Session(healthy.exchange, Settings(SAFE))
     calls = 0
@@ -230,9 +230,9 @@ def _usual_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Written, "match", False)
 
 
-@pytest.mark.parametrize(("dialect", "defect", "ceiling"), CEILINGS)
-def test_a_rewritten_event_needs_few_calls(dialect: str, defect: str, ceiling: int) -> None:
+@pytest.mark.parametrize(("protocol", "defect", "ceiling"), CEILINGS)
+def test_a_rewritten_event_needs_few_calls(protocol: str, defect: str, ceiling: int) -> None:
     """A rewritten event needs few function calls, once the fast path has learned from a quarter of the stream."""
-    counts = costs(dialect, defect)
+    counts = costs(protocol, defect)
     assert len(counts) >= CALLS // 2
     assert statistics.mean(counts) <= ceiling

@@ -65,11 +65,11 @@ class SinkFactory:
     def __init__(self, *sinks: Sink) -> None:
         """Store the sinks to return."""
         self.sinks = sinks
-        self.dialects: list[str] = []
+        self.protocols: list[str] = []
 
-    def __call__(self, dialect: WireProtocol) -> Sequence[Sink]:
+    def __call__(self, protocol: WireProtocol) -> Sequence[Sink]:
         """Keep the recognised protocol."""
-        self.dialects.append(dialect.name)
+        self.protocols.append(protocol.name)
         return self.sinks
 
 
@@ -137,14 +137,14 @@ def test_a_protocol_is_recognised_by_path_or_content(path: str, content_type: st
     factory = SinkFactory(RecordingSink())
     session = new_session(factory, path=path, content_type=content_type)
     session.feed(CHUNK)
-    assert factory.dialects == ["openai-chat"]
+    assert factory.protocols == ["openai-chat"]
 
 
 def test_the_content_takes_precedence_over_the_path() -> None:
     """A response of another protocol than the path suggests is read as that protocol."""
     factory = SinkFactory(RecordingSink())
     new_session(factory, path="/v1/messages").feed(CHUNK)
-    assert factory.dialects == ["openai-chat"]
+    assert factory.protocols == ["openai-chat"]
 
 
 def test_unrecognised_streams_are_no_longer_read() -> None:
@@ -156,7 +156,7 @@ def test_unrecognised_streams_are_no_longer_read() -> None:
         session.feed(OTHER)
     assert not session.reading
     session.feed(CHUNK)
-    assert factory.dialects == []
+    assert factory.protocols == []
     assert session.failure is None
 
 
@@ -170,7 +170,7 @@ def test_a_limited_number_of_comments_is_kept() -> None:
         session.feed(b": still working\n\n")
     assert len(session._recogniser.pending) <= 5 * MAX_UNRECOGNISED
     session.feed(CALL)
-    assert factory.dialects == ["openai-chat"]
+    assert factory.protocols == ["openai-chat"]
     assert [sink.events[0], sink.events[-1]] == [0, 1]
 
 
@@ -181,7 +181,7 @@ def test_an_error_alone_on_a_known_path_is_read() -> None:
     session = new_session(factory, path="/v1/chat/completions")
     session.feed(b'data: {"error":{"message":"no"}}\n\n')
     session.end()
-    assert factory.dialects == ["openai-chat"]
+    assert factory.protocols == ["openai-chat"]
     assert sink.events == [0]
 
 
@@ -193,7 +193,7 @@ def test_a_json_document_is_an_unstreamed_response() -> None:
     for byte in b'{"object": "chat.completion", "choices": []}':
         session.feed(bytes([byte]))
     session.end()
-    assert factory.dialects == ["openai-chat"]
+    assert factory.protocols == ["openai-chat"]
     assert sink.events == [0]
 
 

@@ -29,7 +29,7 @@ ABSENT_TEXT = "(none)"
 class Case:
     """A body with its facts and options."""
 
-    dialect: str
+    protocol: str
     body: bytes
     content_type: str = "text/event-stream"
     path: str = ""
@@ -81,7 +81,7 @@ def load(path: Path) -> Case:
     """Return the case of a file that `save` wrote; for a body without a `.case` file, a case of safe repairs."""
     case_path = path.with_suffix(".case")
     if not case_path.exists():
-        return Case(dialect="", body=path.read_bytes(), content_type=TYPES.get(path.suffix, ""), origin=str(path))
+        return Case(protocol="", body=path.read_bytes(), content_type=TYPES.get(path.suffix, ""), origin=str(path))
     saved = json.loads(case_path.read_text(encoding="utf-8"))
     body = case_path.with_suffix(SUFFIXES.get(saved["content_type"], ".sse")).read_bytes()
     fields = {key: saved[key] for key in Case.__dataclass_fields__ if key in saved}

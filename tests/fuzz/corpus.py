@@ -42,7 +42,7 @@ class Seed(NamedTuple):
     """A stream to mutate, with its facts."""
 
     name: str
-    dialect: str
+    protocol: str
     body: bytes
     content_type: str
     path: str = ""
@@ -55,12 +55,12 @@ def seeds(shared: Path | None = None) -> tuple[Seed, ...]:
     found = [*_healthy(), *_samples(), *_flows()]
     if shared is not None:
         found += [*_recorded(shared / "streams"), *_repro(shared / "repro")]
-    return tuple(seed for seed in found if seed.body and seed.dialect in {*READERS, ""})
+    return tuple(seed for seed in found if seed.body and seed.protocol in {*READERS, ""})
 
 
 def _healthy() -> list[Seed]:
     return [
-        Seed(str(one), one.dialect, one.body, one.exchange.content_type, one.exchange.path, one.exchange.request)
+        Seed(str(one), one.protocol, one.body, one.exchange.content_type, one.exchange.path, one.exchange.request)
         for one in streams()
     ]
 
@@ -69,8 +69,8 @@ def _samples() -> list[Seed]:
     found: list[Seed] = []
     for one in patterns():
         facts = one.exchange
-        dialect = PROTOCOLS.get(one.protocol, "openai-chat")
-        found.append(Seed(one.name, dialect, one.body, facts.content_type, facts.path, facts.request))
+        protocol = PROTOCOLS.get(one.protocol, "openai-chat")
+        found.append(Seed(one.name, protocol, one.body, facts.content_type, facts.path, facts.request))
     return found
 
 
@@ -79,7 +79,7 @@ def _flows() -> list[Seed]:
     for path in sorted(FLOWS.glob("*.flow")):
         for fixture in load(path):
             kind = dict(fixture.headers).get(b"content-type", b"").decode().partition(";")[0]
-            found.append(Seed(path.stem, fixture.record.dialect, fixture.body, kind, fixture.path, fixture.request))
+            found.append(Seed(path.stem, fixture.record.protocol, fixture.body, kind, fixture.path, fixture.request))
     return found
 
 
@@ -89,8 +89,8 @@ def _recorded(folder: Path) -> list[Seed]:
         row = json.loads(line)
         path = folder / str(row["file"])
         if path.suffix == ".eventstream":
-            dialect = "anthropic" if "anthropic" in path.name else "bedrock"
-            found.append(Seed(path.name, dialect, _shortened_messages(path.read_bytes()), MESSAGES))
+            protocol = "anthropic" if "anthropic" in path.name else "bedrock"
+            found.append(Seed(path.name, protocol, _shortened_messages(path.read_bytes()), MESSAGES))
         elif row["dialect"] in READERS and path.suffix in TYPES:
             found.append(Seed(path.name, row["dialect"], shortened(path.read_bytes()), TYPES[path.suffix]))
     return found

@@ -155,7 +155,7 @@ def hunt(cases: Iterable[Case], invariants: Sequence[str], out: Path | None) -> 
 def _save_shrunk(case: Case, one: Violation, out: Path) -> list[str]:
     small = shrunk(case, one)
     one = next(other for other in violations(small, [one.invariant]) if other.complaint == one.complaint)
-    folder = out / (ClientOutcome(small).dialect or "unread")
+    folder = out / (ClientOutcome(small).protocol or "unread")
     stem = f"{one.invariant}-{hashlib.sha256(one.kind.encode()).hexdigest()[:6]}"
     if len(list(folder.glob(f"{stem}-*.case"))) >= SAVED:
         return []

@@ -44,25 +44,25 @@ class Combination(NamedTuple):
 
 
 @cache
-def combinations(defects: int, dialects: tuple[str, ...] = ()) -> Sequence[Combination]:
+def combinations(defects: int, protocols: tuple[str, ...] = ()) -> Sequence[Combination]:
     """Return every fault, or pair of faults, with every healthy stream that it can be injected into."""
     found: list[Combination] = []
     for healthy in over_all_transports():
-        if healthy.dialect in READERS and (not dialects or healthy.dialect in dialects):
+        if healthy.protocol in READERS and (not protocols or healthy.protocol in protocols):
             faults = [
-                one for one in INJECTORS[healthy.dialect] if not (healthy.over_socket and one in framing.INJECTORS)
+                one for one in INJECTORS[healthy.protocol] if not (healthy.over_socket and one in framing.INJECTORS)
             ]
             orders = permutations([*faults, DISCONNECT], defects)
             found += [Combination(healthy, one) for one in orders if DISCONNECT not in one[:-1]]
     return found
 
 
-def case(defects: int, name: str, dialects: Sequence[str] = ()) -> Case | None:
+def case(defects: int, name: str, protocols: Sequence[str] = ()) -> Case | None:
     """Return the case of a name `SEED:WORKER:NUMBER`, or `None` if a fault finds nothing to change in the stream.
 
     Consecutive numbers give every combination once before any is repeated, with other arguments and fragments.
     """
-    known = combinations(defects, tuple(dialects))
+    known = combinations(defects, tuple(protocols))
     begin, _, number = name.rpartition(":")
     combination = known[(crc32(begin.encode()) + int(number) * STRIDE) % len(known)]
     dice = random.Random(name)
@@ -73,7 +73,7 @@ def case(defects: int, name: str, dialects: Sequence[str] = ()) -> Case | None:
     if body is None:
         return None
     return Case(
-        dialect=healthy.dialect,
+        protocol=healthy.protocol,
         body=body,
         content_type=healthy.content_type,
         path=healthy.exchange.path,
@@ -118,7 +118,7 @@ def _intended(healthy: Healthy, faults: Sequence[str]) -> tuple[tuple[str, str],
     """Return name and arguments of the healthy stream's calls; arguments that a fault makes of them have no name."""
     calls = [
         (name, canonical(arguments))
-        for name, arguments in strict.calls(healthy.dialect, healthy.body, healthy.exchange)
+        for name, arguments in strict.calls(healthy.protocol, healthy.body, healthy.exchange)
     ]
     if ENVELOPED_ARGUMENTS.name in faults:
         calls += [("", canonical({"name": name, "arguments": json.loads(arguments)})) for name, arguments in calls]

@@ -51,9 +51,9 @@ class ClientOutcome(Outcome):
     """An outcome, and what a plain client reads from its bytes."""
 
     @cached_property
-    def dialect(self) -> str:
+    def protocol(self) -> str:
         """The protocol that was recognised."""
-        return self.off.record.dialect if self.off.record and self.off.record.streamed else ""
+        return self.off.record.protocol if self.off.record and self.off.record.streamed else ""
 
     @cached_property
     def framing(self) -> str:
@@ -62,7 +62,7 @@ class ClientOutcome(Outcome):
             return MESSAGES
         body = self.case.body.removeprefix(b"\xef\xbb\xbf")
         begin = body.lstrip()[:1]
-        if begin == b"{" and self.dialect in {"ollama", "openai-realtime"}:
+        if begin == b"{" and self.protocol in {"ollama", "openai-realtime"}:
             return "application/x-ndjson"  # independent of its lines
         if begin == b"[":
             return "application/json"
@@ -77,18 +77,18 @@ class ClientOutcome(Outcome):
     @cached_property
     def raw(self) -> ClientReading:
         """What a plain client reads from the received bytes."""
-        return readers.read(self.dialect, self.case.body, self.framing)
+        return readers.read(self.protocol, self.case.body, self.framing)
 
     @cached_property
     def raw_terminated(self) -> ClientReading:
         """The same with a terminator added to a last event that lacks only that."""
         complete = _is_complete_event(self.raw_split.tail, self.framing)
-        return readers.read(self.dialect, self.case.body + b"\n\n", self.framing) if complete else self.raw
+        return readers.read(self.protocol, self.case.body + b"\n\n", self.framing) if complete else self.raw
 
     @cached_property
     def repaired(self) -> ClientReading:
         """What a plain client reads from the forwarded bytes."""
-        return readers.read(self.dialect, self.on.out, self.framing)
+        return readers.read(self.protocol, self.on.out, self.framing)
 
     @cached_property
     def raw_split(self) -> Split:
@@ -108,7 +108,7 @@ class ClientOutcome(Outcome):
     @property
     def safe(self) -> bool:
         """Whether the invariants of safe repairs apply."""
-        return self.case.safe_only and bool(self.dialect)
+        return self.case.safe_only and bool(self.protocol)
 
 
 def no_exception(outcome: ClientOutcome) -> Iterator[str]:
@@ -210,7 +210,7 @@ def complete_is_true(outcome: ClientOutcome) -> Iterator[str]:
             if not call.complete or call.kind is not Kind.FUNCTION:
                 continue
             unstreamed = run.record is not None and not run.record.streamed
-            closed = outcome.evidence.closed or unstreamed or run is not outcome.off or outcome.dialect in WHOLE_CALLS
+            closed = outcome.evidence.closed or unstreamed or run is not outcome.off or outcome.protocol in WHOLE_CALLS
             value = parsed(call.arguments)
             sent = isinstance(value, dict) and (value or outcome.evidence.has_empty)
             if not closed and not sent:
@@ -420,7 +420,7 @@ def text_stays_before_calls(outcome: ClientOutcome) -> Iterator[str]:
 
 def nothing_joins_a_cut_frame(outcome: ClientOutcome) -> Iterator[str]:
     """A block that was not received is a complete event; a truncated last one is unchanged or dropped."""
-    if not outcome.dialect or outcome.on.out == outcome.case.body:
+    if not outcome.protocol or outcome.on.out == outcome.case.body:
         return
     received = {block.lines for block in outcome.raw_split.blocks}
     data = {block.data for block in outcome.raw_split.blocks}

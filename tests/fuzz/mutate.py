@@ -54,7 +54,7 @@ type Mutation = Callable[[Blocks, random.Random], None]
 def case(seeds: Sequence[Seed], seed: str) -> Case:
     """Return the case of a random seed."""
     dice = random.Random(seed)
-    small = drawn(sorted({one.dialect for one in seeds}), dice) if dice.random() < SMALL else None
+    small = drawn(sorted({one.protocol for one in seeds}), dice) if dice.random() < SMALL else None
     original = small or _drawn(seeds, seed)
     applied: list[str] = []
     body = original.body
@@ -73,9 +73,9 @@ def case(seeds: Sequence[Seed], seed: str) -> Case:
     body = of_lines(blocks) if binary else b"".join(blocks)
     if dice.random() < 0.2:
         body = _bytes(body, dice, applied)
-    repair, shape = _options(original.dialect, dice)
+    repair, shape = _options(original.protocol, dice)
     return Case(
-        dialect=original.dialect,
+        protocol=original.protocol,
         body=body,
         content_type=original.content_type if dice.random() < 0.97 else "",
         path=original.path if dice.random() < 0.8 else "",
@@ -113,7 +113,7 @@ def split(body: bytes) -> Blocks:
 
 def _injected(original: Seed, body: bytes, dice: random.Random, applied: list[str]) -> bytes:
     """Inject one or two defects."""
-    names = sorted(INJECTORS.get(original.dialect, ()))
+    names = sorted(INJECTORS.get(original.protocol, ()))
     if not names:
         return body
     drawn = [dice.choice(names) for _ in range(dice.choice((1, 1, 1, 2)))]
@@ -126,7 +126,7 @@ def _injected(original: Seed, body: bytes, dice: random.Random, applied: list[st
 
 def _spliced(blocks: Blocks, seeds: Sequence[Seed], original: Seed, dice: random.Random, applied: list[str]) -> Blocks:
     """Join the beginning of this stream and the end of another, most often of the same protocol."""
-    others = [seed for seed in seeds if seed.dialect == original.dialect] if dice.random() < 0.8 else seeds
+    others = [seed for seed in seeds if seed.protocol == original.protocol] if dice.random() < 0.8 else seeds
     other = _drawn(others, str(dice.random()))
     applied.append(f"spliced with {other.name}")
     more = _editable(other, other.body)
@@ -326,12 +326,12 @@ def _dumped(payload: Any) -> bytes:
         return json.dumps(payload).encode()
 
 
-def _options(dialect: str, dice: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _options(protocol: str, dice: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Draw the options: most often safe repairs."""
     choice = dice.random()
     if choice < 0.7:
         return ("safe",), ()
-    shapes = sorted(SHAPES.get(dialect, ())) + [f"for:{client.name}" for client in CLIENTS]
+    shapes = sorted(SHAPES.get(protocol, ())) + [f"for:{client.name}" for client in CLIENTS]
     shape = (dice.choice(shapes),) if choice < 0.9 else ()
     if choice > 0.97:
         return (dice.choice(SAFE),), ()
@@ -343,4 +343,4 @@ def _request(original: Seed, body: bytes, dice: random.Random) -> Any:
     choice = dice.random()
     if choice < 0.6:
         return original.request
-    return ABSENT if choice < 0.8 else odd_request(original.dialect, body, dice)
+    return ABSENT if choice < 0.8 else odd_request(original.protocol, body, dice)

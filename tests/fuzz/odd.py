@@ -76,12 +76,12 @@ def _places(value: Any) -> Any:
 NAME: Final = re.compile(rb'"name"\s*:\s*"([^"\\]{1,40})"')
 
 
-def odd_request(dialect: str, body: bytes, dice: random.Random) -> Any:
+def odd_request(protocol: str, body: bytes, dice: random.Random) -> Any:
     """Return a request with the tools that `body` calls, with or without parameters, and sometimes with odd values."""
     names = sorted({found.decode("utf-8", "replace") for found in NAME.findall(body)})
-    tools = [_tool(dialect, name, dice) for name in names]
+    tools = [_tool(protocol, name, dice) for name in names]
     request: dict[str, Any] = {"model": "m", "stream": True, "tools": tools, "messages": []}
-    if dialect == "bedrock":
+    if protocol == "bedrock":
         request = {"toolConfig": {"tools": tools}, "messages": []}
     if dice.random() < 0.3:
         try:
@@ -91,7 +91,7 @@ def odd_request(dialect: str, body: bytes, dice: random.Random) -> Any:
     return request
 
 
-def _tool(dialect: str, name: str, dice: random.Random) -> dict[str, Any]:
+def _tool(protocol: str, name: str, dice: random.Random) -> dict[str, Any]:
     schema: dict[str, Any] = dice.choice(
         (
             {"type": "object", "properties": {}},
@@ -99,12 +99,12 @@ def _tool(dialect: str, name: str, dice: random.Random) -> dict[str, Any]:
             {"type": "object", "properties": {"a": {"type": "string"}}},
         )
     )
-    if dialect == "anthropic":
+    if protocol == "anthropic":
         return {"name": name, "input_schema": schema}
-    if dialect == "openai-responses":
+    if protocol == "openai-responses":
         return {"type": "function", "name": name, "parameters": schema}
-    if dialect == "bedrock":
+    if protocol == "bedrock":
         return {"toolSpec": {"name": name, "inputSchema": {"json": schema}}}
-    if dialect == "gemini":
+    if protocol == "gemini":
         return {"functionDeclarations": [{"name": name, "parameters": schema}]}
     return {"type": "function", "function": {"name": name, "parameters": schema}}

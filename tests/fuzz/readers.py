@@ -113,10 +113,10 @@ class ClientReading:
             self.calls = {other if one == key else one: call for one, call in self.calls.items()}
 
 
-def read(dialect: str, body: bytes, content_type: str) -> ClientReading:
+def read(protocol: str, body: bytes, content_type: str) -> ClientReading:
     """Read a body without its truncated end."""
     plain = ClientReading()
-    reader = READERS.get(dialect)
+    reader = READERS.get(protocol)
     for block in split_blocks(body, content_type).blocks if reader else ():
         if plain.ended or reader is None or (content_type == MESSAGES and not is_sound(block.lines[0])):
             break

@@ -18,20 +18,20 @@ ARGUMENTS: Final = ('{"a":1}', '{"b":2}', "{}", '{"a":{"b":1}}', '{"c":"x"}')
 NAMES: Final = "fgh"
 
 
-def drawn(dialects: Sequence[str], dice: random.Random) -> Seed | None:
+def drawn(protocols: Sequence[str], dice: random.Random) -> Seed | None:
     """Return a stream of one of these protocols, or `None` if none is supported."""
-    known = [dialect for dialect in dialects if dialect in STREAMS]
+    known = [protocol for protocol in protocols if protocol in STREAMS]
     if not known:
         return None
-    dialect = dice.choice(known)
-    events = STREAMS[dialect](dice)
-    if dialect == "bedrock":
+    protocol = dice.choice(known)
+    events = STREAMS[protocol](dice)
+    if protocol == "bedrock":
         lines = [f"{one.pop('event')} {json.dumps(one)}\n".encode() for one in events if isinstance(one, dict)]
-        return Seed("small", dialect, of_lines(lines), MESSAGES)
-    if dialect == "ollama":
-        return Seed("small", dialect, b"".join(b"%s\n" % _text(one) for one in events), "application/x-ndjson")
+        return Seed("small", protocol, of_lines(lines), MESSAGES)
+    if protocol == "ollama":
+        return Seed("small", protocol, b"".join(b"%s\n" % _text(one) for one in events), "application/x-ndjson")
     body = b"".join(b"%sdata: %s\n\n" % (_event_line(one), _text(one)) for one in events)
-    return Seed("small", dialect, body, "text/event-stream")
+    return Seed("small", protocol, body, "text/event-stream")
 
 
 def _text(event: Json | str) -> bytes:

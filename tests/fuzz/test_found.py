@@ -92,11 +92,11 @@ WITHOUT_ONE_INDEX: dict[str, bytes] = {
 """A fragment without an index between fragments with an index."""
 
 
-@pytest.mark.parametrize("dialect", WITHOUT_ONE_INDEX)
-def test_a_fragment_without_an_index_is_not_added_to_a_call(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", WITHOUT_ONE_INDEX)
+def test_a_fragment_without_an_index_is_not_added_to_a_call(protocol: str) -> None:
     """A fragment without an index, between fragments with one, is not added to the call, as without toolstream."""
-    kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
-    case = Case(dialect, WITHOUT_ONE_INDEX[dialect], kind)
+    kind = MESSAGES if protocol == "bedrock" else "text/event-stream"
+    case = Case(protocol, WITHOUT_ONE_INDEX[protocol], kind)
     assert list(violations(case)) == []
     outcome = ClientOutcome(case)
     assert [call.text for call in outcome.repaired.calls.values() if call.name] == ['{"a":"2"}']
@@ -104,14 +104,14 @@ def test_a_fragment_without_an_index_is_not_added_to_a_call(dialect: str) -> Non
     assert outcome.on.finding_names - {"cut-off-call"} == {"missing-index", "truncated-stream"}
 
 
-@pytest.mark.parametrize("dialect", WITH_A_GAP)
-def test_no_end_is_added_after_an_unread_event(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", WITH_A_GAP)
+def test_no_end_is_added_after_an_unread_event(protocol: str) -> None:
     """No end is added to a message with an unread event; without that event, it is."""
-    begin, unread, rest = WITH_A_GAP[dialect]
-    kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
-    assert Outcome(Case(dialect, begin + rest, kind)).on.out != begin + rest
+    begin, unread, rest = WITH_A_GAP[protocol]
+    kind = MESSAGES if protocol == "bedrock" else "text/event-stream"
+    assert Outcome(Case(protocol, begin + rest, kind)).on.out != begin + rest
     for gap in unread:
-        assert Outcome(Case(dialect, begin + gap + rest, kind)).on.out == begin + gap + rest
+        assert Outcome(Case(protocol, begin + gap + rest, kind)).on.out == begin + gap + rest
 
 
 def test_items_are_joined_only_by_their_own_repair() -> None:
@@ -155,11 +155,11 @@ SAME_ID_OTHER_NAME: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("dialect", SAME_ID_OTHER_NAME)
-def test_a_start_with_the_open_call_s_id_and_another_name_is_another_call(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", SAME_ID_OTHER_NAME)
+def test_a_start_with_the_open_call_s_id_and_another_name_is_another_call(protocol: str) -> None:
     """A start with the id of the open call but another name starts a call, which is incomplete without arguments."""
-    kind = MESSAGES if dialect == "bedrock" else "text/event-stream"
-    outcome = Outcome(Case(dialect, SAME_ID_OTHER_NAME[dialect], kind))
+    kind = MESSAGES if protocol == "bedrock" else "text/event-stream"
+    outcome = Outcome(Case(protocol, SAME_ID_OTHER_NAME[protocol], kind))
     calls = [("f", '{"a":1}', True), ("g", "", False)]
     assert outcome.off.calls == outcome.reread.calls == calls
 

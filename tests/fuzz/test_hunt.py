@@ -116,7 +116,7 @@ def test_the_rates_of_streams_with_one_defect_are_printed() -> None:
         "1",
         "--cases",
         "20",
-        "--dialect",
+        "--protocol",
         "ollama",
     ]
     result = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -48,9 +48,9 @@ def test_combinations_are_unique(defects: int) -> None:
 
 
 def test_cases_can_be_limited_to_a_protocol() -> None:
-    """With `dialects`, all cases are of these protocols."""
-    made = cases(partial(injected.case, 1, dialects=("ollama",)), names("1", 0))
-    assert {one.dialect for one in islice(made, 20)} == {"ollama"}
+    """With `protocols`, all cases are of these protocols."""
+    made = cases(partial(injected.case, 1, protocols=("ollama",)), names("1", 0))
+    assert {one.protocol for one in islice(made, 20)} == {"ollama"}
 
 
 def test_cases_are_reproducible_and_distinct() -> None:

@@ -15,11 +15,11 @@ from toolstream_core.model import Change, Finding, Severity
 from toolstream_core.wire.frame import Frame
 
 CHAT, RESPONSES, ANTHROPIC = (
-    next(one for one in streams() if one.dialect == dialect and one.name == "fragments of two")
-    for dialect in ("openai-chat", "openai-responses", "anthropic")
+    next(one for one in streams() if one.protocol == protocol and one.name == "fragments of two")
+    for protocol in ("openai-chat", "openai-responses", "anthropic")
 )
-OLLAMA = next(one for one in streams() if one.dialect == "ollama")
-GEMINI = next(one for one in streams() if one.dialect == "gemini")
+OLLAMA = next(one for one in streams() if one.protocol == "ollama")
+GEMINI = next(one for one in streams() if one.protocol == "gemini")
 COHERE = next(one for one in streams() if str(one) == "cohere-v2, fragments of two")
 BEDROCK = next(one for one in streams() if str(one) == "bedrock, fragments of two")
 EXAMPLES = [CHAT, RESPONSES, ANTHROPIC, OLLAMA, GEMINI, COHERE, BEDROCK]
@@ -46,7 +46,7 @@ INTENDED = (("f", '{"a": 1}'),)
 
 def case(body: bytes, healthy: Healthy = CHAT) -> Case:
     """Return a case with safe repairs."""
-    return Case(healthy.dialect, body, healthy.exchange.content_type, healthy.exchange.path)
+    return Case(healthy.protocol, body, healthy.exchange.content_type, healthy.exchange.path)
 
 
 def pretend(

@@ -11,13 +11,13 @@ from tests.fuzz.drive import Outcome
 from tests.fuzz.small import STREAMS, drawn
 
 
-@pytest.mark.parametrize("dialect", STREAMS)
-def test_a_small_stream_is_healthy(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", STREAMS)
+def test_a_small_stream_is_healthy(protocol: str) -> None:
     """A small stream has complete calls and no findings, and safe repairs forward it unchanged."""
     for number in range(40):
-        seed = drawn([dialect], random.Random(number))
+        seed = drawn([protocol], random.Random(number))
         assert seed is not None
-        outcome = Outcome(Case(dialect, seed.body, seed.content_type))
+        outcome = Outcome(Case(protocol, seed.body, seed.content_type))
         assert outcome.off.calls
         assert all(complete for _, _, complete in outcome.off.calls)
         assert (outcome.off.finding_names, outcome.on.out) == (set(), seed.body)

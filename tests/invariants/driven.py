@@ -75,9 +75,9 @@ def injected(body: bytes, exchange: StreamFacts, *names: str) -> Outcome:
     return run(body, exchange, Settings(faults=tuple((Fault(name=name), Budget(None)) for name in names)))
 
 
-def exchange(dialect: str) -> StreamFacts:
-    """Return the facts of a response of `dialect`; the request offers `TOOLS`."""
-    return Healthy(dialect, "", b"").exchange
+def exchange(protocol: str) -> StreamFacts:
+    """Return the facts of a response of `protocol`; the request offers `TOOLS`."""
+    return Healthy(protocol, "", b"").exchange
 
 
 def sse(*payloads: Payload | str) -> bytes:

@@ -32,7 +32,7 @@ PATHS = {
 }
 LINES = "application/x-ndjson"
 CONTENT_TYPES = {"ollama": LINES, "openai-realtime": LINES, "gemini-live": LINES, "bedrock": MESSAGES}
-SOCKET_DIALECTS = {wire.dialect for wire in SOCKETS}
+SOCKET_DIALECTS = {wire.protocol for wire in SOCKETS}
 """The protocols that have a WebSocket API."""
 TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
 """The available tools, each with its required parameter."""
@@ -71,7 +71,7 @@ def in_one_fragment(call: ToolCall) -> ToolCall:
 class Healthy(NamedTuple):
     """A stream without defects."""
 
-    dialect: str
+    protocol: str
     name: str
     body: bytes
     over_socket: bool = False
@@ -80,27 +80,27 @@ class Healthy(NamedTuple):
     @property
     def content_type(self) -> str:
         """The content type, which selects the framing."""
-        return LINES if self.over_socket else CONTENT_TYPES.get(self.dialect, SSE)
+        return LINES if self.over_socket else CONTENT_TYPES.get(self.protocol, SSE)
 
     @property
     def exchange(self) -> StreamFacts:
         """Path, content type and request."""
-        return StreamFacts(path=PATHS[self.dialect], content_type=self.content_type, request=request(self.dialect))
+        return StreamFacts(path=PATHS[self.protocol], content_type=self.content_type, request=request(self.protocol))
 
     @property
     def frames(self) -> list[bytes]:
         """The bytes of each event."""
-        if self.dialect == "bedrock":
+        if self.protocol == "bedrock":
             return [frame.raw for frame in EventStreamFramer().feed(self.body)]
         end = b"\n" if self.content_type == LINES else b"\n\n"
         return [frame + end for frame in self.body.removesuffix(end).split(end)]
 
     def __str__(self) -> str:
         """Return a test id."""
-        return f"{self.dialect}{' over a socket' if self.over_socket else ''}, {self.name}"
+        return f"{self.protocol}{' over a socket' if self.over_socket else ''}, {self.name}"
 
 
-def request(dialect: str) -> Payload:
+def request(protocol: str) -> Payload:
     """A request that offers `TOOLS`."""
     schemas = {
         name: {
@@ -110,16 +110,18 @@ def request(dialect: str) -> Payload:
         }
         for name, key in TOOLS.items()
     }
-    if dialect == "anthropic":
+    if protocol == "anthropic":
         tools: list[Payload] = [{"name": name, "input_schema": schema} for name, schema in schemas.items()]
-    elif dialect in {"openai-realtime", "openai-responses", "gemini-interactions"}:
+    elif protocol in {"openai-realtime", "openai-responses", "gemini-interactions"}:
         tools = [{"type": "function", "name": name, "parameters": schema} for name, schema in schemas.items()]
         inner = {"type": "function", "name": SEARCH.name, "parameters": {"type": "object", "required": ["query"]}}
-        tools += [{"type": "namespace", "name": "mcp__docs", "tools": [inner]}] if dialect == "openai-responses" else []
-    elif dialect in {"gemini", "gemini-live"}:
+        tools += (
+            [{"type": "namespace", "name": "mcp__docs", "tools": [inner]}] if protocol == "openai-responses" else []
+        )
+    elif protocol in {"gemini", "gemini-live"}:
         declared = [{"name": name, "parameters": schema} for name, schema in schemas.items()]
         tools = [{"functionDeclarations": declared}]
-    elif dialect == "bedrock":
+    elif protocol == "bedrock":
         specs = [{"toolSpec": {"name": name, "inputSchema": {"json": schema}}} for name, schema in schemas.items()]
         return {"messages": [{"role": "user", "content": [{"text": "Go on."}]}], "toolConfig": {"tools": specs}}
     else:
@@ -135,7 +137,7 @@ def request(dialect: str) -> Payload:
         "openai-responses": {"input": messages},
     }
     body: Payload = {"model": "m", "stream": True, "tools": tools}
-    return body | prompts.get(dialect, {"messages": messages})
+    return body | prompts.get(protocol, {"messages": messages})
 
 
 def _sse(payloads: list[Payload], *, named: bool, done: bool) -> bytes:
@@ -563,13 +565,13 @@ def streams() -> list[Healthy]:
 
 def over_all_transports() -> list[Healthy]:
     """Return all streams; streams of APIs with both transports are also included as WebSocket messages."""
-    socket_streams = [one for one in _streams() if one.dialect in SOCKET_DIALECTS and one.content_type == SSE]
+    socket_streams = [one for one in _streams() if one.protocol in SOCKET_DIALECTS and one.content_type == SSE]
     return [*_streams(), *(one._replace(body=_messages(one.body), over_socket=True) for one in socket_streams)]
 
 
 def with_calls(healthy: Healthy, calls: Calls) -> Healthy:
     """Return the same stream with other calls."""
-    body = _STREAMS[healthy.dialect](calls)[healthy.name]
+    body = _STREAMS[healthy.protocol](calls)[healthy.name]
     return healthy._replace(body=_messages(body) if healthy.over_socket else body)
 
 
@@ -580,5 +582,5 @@ def _messages(body: bytes) -> bytes:
 
 @functools.cache
 def _streams() -> tuple[Healthy, ...]:
-    made = ((dialect, name, body) for dialect, build in _STREAMS.items() for name, body in build(Calls()).items())
+    made = ((protocol, name, body) for protocol, build in _STREAMS.items() for name, body in build(Calls()).items())
     return tuple(itertools.starmap(Healthy, made))

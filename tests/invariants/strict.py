@@ -26,23 +26,23 @@ def _require(condition: object, message: str) -> None:
         raise StrictError(message)
 
 
-def calls(dialect: str, body: bytes, exchange: StreamFacts) -> Calls:
+def calls(protocol: str, body: bytes, exchange: StreamFacts) -> Calls:
     """Return names and arguments in order, or raise `StrictError`."""
-    if dialect == "openai-chat":
+    if protocol == "openai-chat":
         return _chat(_payloads(body))
-    if dialect == "openai-responses":
+    if protocol == "openai-responses":
         return _responses(_lines(body) if exchange.content_type == LINES else _payloads(body))
-    if dialect == "openai-realtime":
+    if protocol == "openai-realtime":
         return _realtime(body)
-    if dialect == "gemini-live":
+    if protocol == "gemini-live":
         return _live(body)
-    if dialect == "anthropic":
+    if protocol == "anthropic":
         return _anthropic(_payloads(body))
-    if dialect == "gemini-interactions":
+    if protocol == "gemini-interactions":
         return _interactions(_payloads(body))
-    if dialect == "cohere-v2":
+    if protocol == "cohere-v2":
         return _cohere(_payloads(body))
-    if dialect == "bedrock":
+    if protocol == "bedrock":
         return _converse(body)
     record = read_body([body], exchange)
     _require(record, "no LLM stream")

@@ -30,7 +30,7 @@ def violations(healthy: Healthy, body: bytes, *, clean: bool) -> list[tuple[obje
     """Return the violations of a body. Cached: most injected streams have equal beginnings."""
     facts = healthy.exchange
     end = None if clean else RESET
-    case = Case(healthy.dialect, body, facts.content_type, facts.path, facts.request, broken=end)
+    case = Case(healthy.protocol, body, facts.content_type, facts.path, facts.request, broken=end)
     outcome = ClientOutcome(case)
     assert outcome.on.error is outcome.off.error is None
     return [(len(body), invariant, why) for invariant in END_INVARIANTS for why in INVARIANTS[invariant](outcome)]
@@ -55,7 +55,7 @@ def injected() -> Iterator[object]:
     """Yield each injectable defect with the streams of its protocol."""
     for healthy in HEALTHY:
         if healthy.name in INJECTED:
-            for name in INJECTORS.get(healthy.dialect, {}):
+            for name in INJECTORS.get(healthy.protocol, {}):
                 yield pytest.param(healthy, name, id=f"{name}: {healthy}")
 
 

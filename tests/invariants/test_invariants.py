@@ -91,7 +91,7 @@ def repaired_stream(healthy: Healthy, name: str) -> tuple[bytes, Record]:
 @functools.cache
 def intended(healthy: Healthy) -> list[tuple[str, object]]:
     """Return the calls that the strict client reads from a healthy stream."""
-    return strict.calls(healthy.dialect, healthy.body, healthy.exchange)
+    return strict.calls(healthy.protocol, healthy.body, healthy.exchange)
 
 
 def finding_names(record: Record) -> set[str]:
@@ -107,7 +107,7 @@ def calls(record: Record) -> list[tuple[str, object]]:
 def injectable(healthy: Healthy) -> list[str]:
     """Return the defects that can be injected; framing defects need server-sent events."""
     return [
-        name for name in INJECTORS.get(healthy.dialect, {}) if not (healthy.over_socket and name in framing.INJECTORS)
+        name for name in INJECTORS.get(healthy.protocol, {}) if not (healthy.over_socket and name in framing.INJECTORS)
     ]
 
 
@@ -120,7 +120,7 @@ def cases(*, repaired: bool) -> Iterator[Case]:
                 repaired and (defect.repair is not Safety.SAFE or defect.code in LIVE)
             ):
                 continue
-            yield Case(f"{name}: {healthy.dialect}", (healthy, name))
+            yield Case(f"{name}: {healthy.protocol}", (healthy, name))
 
 
 @pytest.mark.parametrize("healthy", HEALTHY, ids=str)
@@ -156,7 +156,7 @@ def test_the_strict_client_reads_healthy_streams(healthy: Healthy) -> None:
     """The strict client and toolstream read the same calls from a healthy stream."""
     record = read_body([healthy.body], healthy.exchange)
     assert record is not None
-    assert strict.calls(healthy.dialect, healthy.body, healthy.exchange) == calls(record) != []
+    assert strict.calls(healthy.protocol, healthy.body, healthy.exchange) == calls(record) != []
 
 
 @grouped(cases(repaired=False))
@@ -179,7 +179,7 @@ def test_invariant_5_an_injected_defect_is_repaired(healthy: Healthy, name: str)
     """After all safe repairs, a stream has no findings, and the strict client reads the intended calls."""
     fixed, record = repaired_stream(healthy, name)
     assert finding_names(run(fixed, healthy.exchange, NOTHING)[1]) == set()
-    read = strict.calls(healthy.dialect, fixed, healthy.exchange)
+    read = strict.calls(healthy.protocol, fixed, healthy.exchange)
     if name in CHANGES_CALLS:
         assert [one for one, _ in read] == [one for one, _ in intended(healthy)[: len(read)]] != []
     else:
@@ -218,9 +218,9 @@ def test_the_fast_path_changes_nothing(healthy: Healthy, name: str) -> None:
 
 
 @grouped(
-    Case(f"{shape}: {healthy.dialect}", (healthy, shape))
+    Case(f"{shape}: {healthy.protocol}", (healthy, shape))
     for healthy in HEALTHY
-    for shape in SHAPES.get(healthy.dialect, {})
+    for shape in SHAPES.get(healthy.protocol, {})
 )
 def test_invariant_6_shapes_are_valid(healthy: Healthy, shape: str) -> None:
     """A shape has no findings, and the strict client reads the same calls from it."""
@@ -228,7 +228,7 @@ def test_invariant_6_shapes_are_valid(healthy: Healthy, shape: str) -> None:
     assert run(healthy.body, healthy.exchange, Settings(shapes=(shape,)), fast=False)[0] == shaped
     _, record = run(shaped, healthy.exchange, NOTHING)
     assert finding_names(record) == set()
-    assert strict.calls(healthy.dialect, shaped, healthy.exchange) == intended(healthy) == calls(record)
+    assert strict.calls(healthy.protocol, shaped, healthy.exchange) == intended(healthy) == calls(record)
 
 
 @pytest.mark.parametrize("at", range(2))
@@ -268,11 +268,11 @@ def _stages(session: Session, healthy: Healthy) -> Sequence[Stage]:
 @settings(max_examples=300)
 @given(
     chunks=st.lists(st.binary(min_size=1, max_size=80)),
-    dialect=st.sampled_from([dialect.name for dialect in PROTOCOLS]),
+    protocol=st.sampled_from([protocol.name for protocol in PROTOCOLS]),
 )
-def test_invariant_8_arbitrary_bytes_raise_nothing(chunks: list[bytes], dialect: str) -> None:
+def test_invariant_8_arbitrary_bytes_raise_nothing(chunks: list[bytes], protocol: str) -> None:
     """Arbitrary bytes raise nothing; only empty events and comments are changed, and no empty chunk is sent."""
-    healthy = next(one for one in HEALTHY if one.dialect == dialect)
+    healthy = next(one for one in HEALTHY if one.protocol == protocol)
     session = Session(healthy.exchange, REPAIRED)
     out = [forwarded for chunk in chunks for forwarded in session.feed(chunk)] + session.end()
     assert session.error is None
@@ -295,25 +295,25 @@ def test_invariant_8_framing_defects_need_no_protocol(chunk: bytes) -> None:
 
 
 @settings(max_examples=150)
-@pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
+@pytest.mark.parametrize("protocol", [protocol.name for protocol in PROTOCOLS])
 @given(data=st.data())
-def test_invariant_8_mutated_streams_raise_nothing(dialect: str, data: st.DataObject) -> None:
+def test_invariant_8_mutated_streams_raise_nothing(protocol: str, data: st.DataObject) -> None:
     """Healthy streams with changed, dropped and repeated bytes raise nothing with any shapes and all repairs."""
-    healthy = data.draw(st.sampled_from([one for one in HEALTHY if one.dialect == dialect]))
+    healthy = data.draw(st.sampled_from([one for one in HEALTHY if one.protocol == protocol]))
     body = bytearray(healthy.body)
     for _ in range(data.draw(st.integers(1, 6))):
         at = data.draw(st.integers(0, len(body) - 1))
         body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    shapes = tuple(data.draw(st.lists(st.sampled_from([*SHAPES.get(dialect, {}), "whole-calls"]), max_size=2)))
+    shapes = tuple(data.draw(st.lists(st.sampled_from([*SHAPES.get(protocol, {}), "whole-calls"]), max_size=2)))
     run(bytes(body), healthy.exchange, Settings(frozenset(defect.code for defect in DEFECTS if defect.repair), shapes))
 
 
 @settings(max_examples=150)
-@pytest.mark.parametrize("dialect", [dialect.name for dialect in PROTOCOLS])
+@pytest.mark.parametrize("protocol", [protocol.name for protocol in PROTOCOLS])
 @given(data=st.data())
-def test_invariant_8_shuffled_events_raise_nothing(dialect: str, data: st.DataObject) -> None:
+def test_invariant_8_shuffled_events_raise_nothing(protocol: str, data: st.DataObject) -> None:
     """Dropped, repeated and reordered events raise nothing."""
-    healthy = data.draw(st.sampled_from([one for one in HEALTHY if one.dialect == dialect]))
+    healthy = data.draw(st.sampled_from([one for one in HEALTHY if one.protocol == protocol]))
     frames = healthy.frames
     others = data.draw(st.lists(st.sampled_from(frames), max_size=12))
     run(b"".join([frames[0], *others]), healthy.exchange, REPAIRED)
@@ -443,7 +443,7 @@ def chosen(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 def pairs() -> Iterator[Case]:
     """Yield pairs of repairable faults, in both orders, in a stream of each protocol."""
     for healthy in HEALTHY:
-        if healthy.name != PAIRED_STREAM and not (healthy.dialect in {"gemini", "ollama"} and healthy.name == "two"):
+        if healthy.name != PAIRED_STREAM and not (healthy.protocol in {"gemini", "ollama"} and healthy.name == "two"):
             continue
         names = [
             name
@@ -452,7 +452,7 @@ def pairs() -> Iterator[Case]:
         ]
         for one, other in chosen(names):
             for pair in ((one, other), (other, one)):
-                yield Case(f"{pair[0]} first: {healthy.dialect}", (healthy, pair))
+                yield Case(f"{pair[0]} first: {healthy.protocol}", (healthy, pair))
 
 
 def test_invariant_9_has_enough_pairs() -> None:
@@ -469,4 +469,4 @@ def test_invariant_9_pairs_of_faults_are_repaired(healthy: Healthy, pair: Sequen
     """After all safe repairs of two injected faults, the strict client reads the intended calls."""
     broken = injected(healthy, *pair)
     fixed, _ = run(broken.body, healthy.exchange, REPAIRED)
-    assert strict.calls(healthy.dialect, fixed, healthy.exchange) == intended(healthy)
+    assert strict.calls(healthy.protocol, fixed, healthy.exchange) == intended(healthy)

@@ -99,11 +99,11 @@ def odd_streams(draw: st.DrawFn, healthy: Healthy) -> tuple[bytes, StreamFacts]:
 
 
 @st.composite
-def drawn_settings(draw: st.DrawFn, dialect: str) -> Settings:
+def drawn_settings(draw: st.DrawFn, protocol: str) -> Settings:
     """Draw repairs, shapes and faults."""
     repairs = draw(st.sampled_from([frozenset(), SAFE, EVERY_REPAIR]))
-    shapes = draw(st.lists(st.sampled_from(sorted(SHAPES[dialect])), max_size=1)) if SHAPES.get(dialect) else []
-    names = draw(st.lists(st.sampled_from(sorted(INJECTORS[dialect])), max_size=2)) if INJECTORS[dialect] else []
+    shapes = draw(st.lists(st.sampled_from(sorted(SHAPES[protocol])), max_size=1)) if SHAPES.get(protocol) else []
+    names = draw(st.lists(st.sampled_from(sorted(INJECTORS[protocol])), max_size=2)) if INJECTORS[protocol] else []
     return Settings(repairs, shapes=tuple(shapes), faults=tuple((Fault(name=name), Budget(None)) for name in names))
 
 
@@ -129,7 +129,7 @@ def test_odd_json_raises_nothing(healthy: Healthy, data: st.DataObject) -> None:
     body, exchange = data.draw(odd_streams(healthy))
     size = data.draw(st.sampled_from([1, 7, len(body)]))
     assert forwarded(body, exchange, NOTHING, size) == body
-    forwarded(body, exchange, data.draw(drawn_settings(healthy.dialect)), size)
+    forwarded(body, exchange, data.draw(drawn_settings(healthy.protocol)), size)
 
 
 CONTROL = [chr(number) for number in range(0x20) if chr(number) not in "\r\n"]
@@ -159,7 +159,7 @@ def test_a_raw_control_character_in_a_string_is_reported(options: Settings, cont
 
 def test_an_event_with_a_lone_surrogate_in_its_type_can_be_rewritten() -> None:
     """An event whose type contains a lone surrogate can be rewritten."""
-    healthy = next(one for one in HEALTHY if one.dialect == "openai-responses")
+    healthy = next(one for one in HEALTHY if one.protocol == "openai-responses")
     body = healthy.body.replace(b'"type": "response.in_progress"', b'"type": "response.in_\\ud800"')
     options = Settings(faults=((Fault(name="sequence-numbers"), Budget(None)),))
     assert forwarded(body, healthy.exchange, options, len(body))

@@ -52,18 +52,18 @@ def places_to_test(body: bytes, content_type: str, name: str) -> Iterator[str | 
 
 
 @functools.cache
-def shapes(dialect: str) -> dict[str, Settings]:
+def shapes(protocol: str) -> dict[str, Settings]:
     """Return the shapes of a protocol, and each client's options with the safe repairs."""
     clients = {f"for:{one.name}": settings(Words(shape=[f"for:{one.name}"])) for one in CLIENTS}
-    return {name: Settings(shapes=(name,)) for name in SHAPES.get(dialect, {})} | clients | {"safe": REPAIRED}
+    return {name: Settings(shapes=(name,)) for name in SHAPES.get(protocol, {})} | clients | {"safe": REPAIRED}
 
 
-@grouped(Case(f"{name}: {one.dialect}", (one, name)) for one in over_all_transports() for name in shapes(one.dialect))
+@grouped(Case(f"{name}: {one.protocol}", (one, name)) for one in over_all_transports() for name in shapes(one.protocol))
 def test_shapes_keep_unknown_keys(healthy: Healthy, name: str) -> None:
     """A shape keeps unknown keys, even if it joins, splits or reorders fragments."""
     for place in places_to_test(healthy.body, healthy.content_type, f"{healthy} {name}"):
         body, keys = extended(healthy.body, healthy.content_type, place)
-        out = run(body, healthy.exchange, shapes(healthy.dialect)[name]).out
+        out = run(body, healthy.exchange, shapes(healthy.protocol)[name]).out
         assert miscounted(keys, out, healthy.content_type) == ([], [])
         before, after = (keys_by_call(one, healthy.content_type) for one in (body, out))
         if name == "interleaved":  # events of different calls change places
@@ -72,7 +72,7 @@ def test_shapes_keep_unknown_keys(healthy: Healthy, name: str) -> None:
 
 
 @grouped(
-    Case(f"{name}: {one.dialect}", (one, name)) for one in over_all_transports() for name in INJECTORS[one.dialect]
+    Case(f"{name}: {one.protocol}", (one, name)) for one in over_all_transports() for name in INJECTORS[one.protocol]
 )
 def test_repairs_keep_unknown_keys(healthy: Healthy, name: str) -> None:
     """A safe repair keeps all unknown keys, except in events that it withholds."""

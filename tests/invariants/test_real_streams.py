@@ -40,7 +40,7 @@ class Recording(NamedTuple):
     """A stream and its entry in the index."""
 
     path: Path
-    dialect: str
+    protocol: str
     calls: list[tuple[str, str, object]] | None
 
 
@@ -64,9 +64,9 @@ def _recording(folder: Path, row: dict[str, object]) -> Recording:
 
 def _protocol(row: dict[str, object]) -> str:
     """Return the protocol's name in toolstream. Bedrock sends events of Anthropic's models, or its own."""
-    dialect = str(row["dialect"]).replace("google-interactions", "gemini-interactions")
-    if not dialect.startswith("bedrock-"):
-        return dialect
+    protocol = str(row["dialect"]).replace("google-interactions", "gemini-interactions")
+    if not protocol.startswith("bedrock-"):
+        return protocol
     return "anthropic" if "anthropic" in str(row["file"]) else "bedrock"
 
 
@@ -89,7 +89,7 @@ def read(recording: Recording, chunks: Iterable[bytes]) -> Record | None:
 
 def calls_of(record: Record) -> list[tuple[str, str, object]]:
     """Return the calls that the index lists: functions, and Anthropic's server tools."""
-    kinds = {Kind.FUNCTION, Kind.SERVER} if record.dialect == "anthropic" else {Kind.FUNCTION}
+    kinds = {Kind.FUNCTION, Kind.SERVER} if record.protocol == "anthropic" else {Kind.FUNCTION}
     return [(call.id, call.name, _value(call.arguments)) for call in record.calls if call.kind in kinds]
 
 
@@ -133,16 +133,16 @@ def at_random(body: bytes, path: Path) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("cut", [one_chunk, bytewise, as_recorded, at_random])
-@pytest.mark.parametrize("dialect", sorted(SUPPORTED))
-def test_recordings_resolve_to_their_calls(dialect: str, cut: object) -> None:
+@pytest.mark.parametrize("protocol", sorted(SUPPORTED))
+def test_recordings_resolve_to_their_calls(protocol: str, cut: object) -> None:
     """A recorded stream of a supported protocol resolves to that protocol and to the calls in the index."""
     checked = 0
     for recording in recordings():
-        if recording.dialect != dialect:
+        if recording.protocol != protocol:
             continue
         record = read(recording, cut(recording.path.read_bytes(), recording.path))  # type: ignore[operator]
         assert record is not None, recording.path.name
-        assert record.dialect == dialect, recording.path.name
+        assert record.protocol == protocol, recording.path.name
         if recording.calls is not None:
             assert calls_of(record) == recording.calls, recording.path.name
         checked += 1
@@ -169,16 +169,16 @@ def test_a_stream_is_recognised_by_its_own_protocol_alone() -> None:
 
 def supported(recording: Recording) -> set[str]:
     """Return the protocol of a recording if it is supported."""
-    return {recording.dialect} & SUPPORTED
+    return {recording.protocol} & SUPPORTED
 
 
 def test_quiet_frames_contain_no_calls() -> None:
     """A frame that `quiet` skips has no fragments, finish reason, error or end, and `quiet` skips many frames."""
     skipped = 0
     for recording in recordings():
-        for frame, dialect in itertools.product(frames(recording), PROTOCOLS):
-            if dialect.name == recording.dialect and dialect.quiet(frame.raw):
-                event = dialect.read(frame)
+        for frame, protocol in itertools.product(frames(recording), PROTOCOLS):
+            if protocol.name == recording.protocol and protocol.quiet(frame.raw):
+                event = protocol.read(frame)
                 assert (event.fragments, event.finishes, event.error, event.end) == ((), (), None, False)
                 skipped += 1
     assert skipped > 1000

@@ -112,9 +112,9 @@ def injected(healthy: Healthy, name: str) -> bytes:
 def test_healthy_streams_and_injected_defects(healthy: Healthy) -> None:
     """The record is always the same for healthy streams, and for each injected defect on some of them."""
     assert_same(healthy.body, healthy.exchange)
-    alike = [one for one in HEALTHY if one.dialect == healthy.dialect]
+    alike = [one for one in HEALTHY if one.protocol == healthy.protocol]
     turns = max(3, len(alike) // 2)
-    for name in sorted(INJECTORS[healthy.dialect])[alike.index(healthy) % turns :: turns]:
+    for name in sorted(INJECTORS[healthy.protocol])[alike.index(healthy) % turns :: turns]:
         assert_same(injected(healthy, name), healthy.exchange)
 
 

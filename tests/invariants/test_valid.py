@@ -10,14 +10,14 @@ from toolstream_core.model import StreamFacts
 from toolstream_core.settings import NOTHING, SAFE, Settings
 
 
-@grouped(Case(f"{name}: {dialect}", (dialect, name)) for dialect, streams in VALID.items() for name in streams)
-def test_valid_streams_pass_unchanged(dialect: str, name: str) -> None:
+@grouped(Case(f"{name}: {protocol}", (protocol, name)) for protocol, streams in VALID.items() for name in streams)
+def test_valid_streams_pass_unchanged(protocol: str, name: str) -> None:
     """A valid stream is forwarded unchanged without findings, in every framing."""
-    for framing, body in framings(dialect, VALID[dialect][name]):
-        content_type = "application/json" if framing == AN_ARRAY else CONTENT_TYPES.get(dialect, SSE)
-        offered = request(dialect) | REQUESTS.get(name, {})
-        exchange = StreamFacts(path=PATHS[dialect], content_type=content_type, request=offered)
+    for framing, body in framings(protocol, VALID[protocol][name]):
+        content_type = "application/json" if framing == AN_ARRAY else CONTENT_TYPES.get(protocol, SSE)
+        offered = request(protocol) | REQUESTS.get(name, {})
+        exchange = StreamFacts(path=PATHS[protocol], content_type=content_type, request=offered)
         for settings in (Settings(SAFE), NOTHING):
             outcome = run(body, exchange, settings)
-            assert (outcome.finding_names, outcome.record.dialect) == ([], dialect), framing
+            assert (outcome.finding_names, outcome.record.protocol) == ([], protocol), framing
             assert outcome.out == body, framing

@@ -201,21 +201,21 @@ _DONE: Final = {"openai-chat": "", "cohere-v2": "", "gemini-interactions": "even
 """The protocols whose last event is `[DONE]`, with its `event` line."""
 
 
-def framings(dialect: str, events: Events) -> Iterator[tuple[str, bytes]]:
+def framings(protocol: str, events: Events) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the body of each framing that clients of the protocol must read."""
     texts = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in events]
-    if dialect == "bedrock":
+    if protocol == "bedrock":
         padded = [(name, {**body, "p": "abcd"}) for one in events for name, body in one.items()]
         yield "messages", b"".join(fresh(json.dumps(body).encode(), name).encode() for name, body in padded)
         return
-    if dialect == "ollama":
+    if protocol == "ollama":
         yield "lines", "".join(f"{text}\n" for text in texts).encode()
         return
-    if dialect == "gemini":
+    if protocol == "gemini":
         yield AN_ARRAY, f"[{',\r\n'.join(texts)}\n]".encode()
-    key = "event_type" if dialect == "gemini-interactions" else "type"
-    names = [f"event: {one[key]}\n" if dialect in _NAMED else "" for one in events]
-    blocks = [*zip(names, texts, strict=True), *([(_DONE[dialect], "[DONE]")] if dialect in _DONE else [])]
+    key = "event_type" if protocol == "gemini-interactions" else "type"
+    names = [f"event: {one[key]}\n" if protocol in _NAMED else "" for one in events]
+    blocks = [*zip(names, texts, strict=True), *([(_DONE[protocol], "[DONE]")] if protocol in _DONE else [])]
     usual = _blocks(blocks, str)
     yield "usual", usual
     yield "CR LF", usual.replace(b"\n", b"\r\n")

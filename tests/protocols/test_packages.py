@@ -116,7 +116,7 @@ def test_an_unknown_body_is_not_streamed(protocol: WireProtocol) -> None:
 @each_protocol
 def test_the_table_matches_the_defects_of_the_package(protocol: WireProtocol) -> None:
     """A defect names a protocol exactly if the protocol's package can report it."""
-    named = {defect.name for defect in DEFECTS if protocol.name in defect.dialects}
+    named = {defect.name for defect in DEFECTS if protocol.name in defect.protocols}
     own = defects_of_package(protocol.package) | borrowed_defects(protocol.package)
     files = [path for pattern in EVERYWHERE for path in (ADDON / "toolstream_core").glob(pattern)]
     in_all_protocols = {defect for path in files for defect in defects_of_module(_dotted(path))}
@@ -130,13 +130,13 @@ def test_the_table_matches_the_defects_of_the_package(protocol: WireProtocol) ->
 def test_the_table_names_each_defect_of_a_shared_stage(stage: str) -> None:
     """Each defect of a shared stage names at least one of the protocols that use the stage."""
     names = {one.name for one in PROTOCOLS if stage in modules_of_package(one.package)}
-    assert defects_of_module(stage) <= {defect.name for defect in DEFECTS if names.intersection(defect.dialects)}
+    assert defects_of_module(stage) <= {defect.name for defect in DEFECTS if names.intersection(defect.protocols)}
 
 
 @each_protocol
 def test_injectors_are_named_as_defects_of_the_protocol(protocol: WireProtocol) -> None:
     """Each injector has the name of a defect of its protocol."""
-    assert protocol.injectors.keys() <= {defect.name for defect in DEFECTS if protocol.name in defect.dialects}
+    assert protocol.injectors.keys() <= {defect.name for defect in DEFECTS if protocol.name in defect.protocols}
 
 
 def test_defects_of_shared_stages_are_found() -> None:

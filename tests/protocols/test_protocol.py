@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolstream_core.model import EventContent
     from toolstream_core.protocols.protocol import WireProtocol
 
-BY_NAME = {dialect.name: dialect for dialect in PROTOCOLS}
+BY_NAME = {protocol.name: protocol for protocol in PROTOCOLS}
 MODEL = "amazon.nova-lite-v1:0"
 
 
@@ -54,26 +54,26 @@ MODEL = "amazon.nova-lite-v1:0"
 )
 def test_paths(path: str, name: str | None) -> None:
     """The paths of an API, also behind gateways, are claimed by its protocol only."""
-    assert [dialect.name for dialect in PROTOCOLS if dialect.claims(path)] == ([name] if name else [])
+    assert [protocol.name for protocol in PROTOCOLS if protocol.claims(path)] == ([name] if name else [])
 
 
-@pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-def test_the_public_url(dialect: WireProtocol, *, streamed: bool) -> None:
+def test_the_public_url(protocol: WireProtocol, *, streamed: bool) -> None:
     """A protocol claims its public URL, and its shortest request is valid."""
-    assert dialect.claims(dialect.api.public_url(MODEL, streamed=streamed, array=False))
-    assert dialect.api.fits(dialect.api.shortest_request(MODEL, streamed=streamed))
+    assert protocol.claims(protocol.api.public_url(MODEL, streamed=streamed, array=False))
+    assert protocol.api.fits(protocol.api.shortest_request(MODEL, streamed=streamed))
 
 
-@pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 @pytest.mark.parametrize("payload", FOREIGN, ids=lambda payload: repr(payload)[:40])
-def test_malformed_payloads_raise_nothing(dialect: WireProtocol, payload: object) -> None:
+def test_malformed_payloads_raise_nothing(protocol: WireProtocol, payload: object) -> None:
     """Readers raise nothing for malformed payloads."""
     for name in ("", "error", "message_delta", "response.completed"):
         made = frame(payload, name)
-        dialect.read(made)
-        dialect.read_response(made.json)
-        dialect.recognise(name, made.json)
+        protocol.read(made)
+        protocol.read_response(made.json)
+        protocol.recognise(name, made.json)
 
 
 JSON = st.recursive(
@@ -104,9 +104,9 @@ TYPES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("dialect", PROTOCOLS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 @given(JSON, TYPES, st.booleans())
-def test_quiet_frames_have_no_content(dialect: WireProtocol, payload: object, kind: str, escaped: bool) -> None:
+def test_quiet_frames_have_no_content(protocol: WireProtocol, payload: object, kind: str, escaped: bool) -> None:
     """A frame that `quiet` skips has no fragment, finish reason, error or end."""
     if isinstance(payload, dict) and kind:
         payload = {**payload, "type": kind}
@@ -116,8 +116,8 @@ def test_quiet_frames_have_no_content(dialect: WireProtocol, payload: object, ki
             text.replace('"tool_c', '"tool\\u005fc').replace('"error', '"\\u0065rror').replace('"item', '"i\\u0074em')
         )
     made = frame(text.encode())
-    if dialect.quiet(made.raw):
-        assert_no_content(dialect.read(made))
+    if protocol.quiet(made.raw):
+        assert_no_content(protocol.read(made))
 
 
 def assert_no_content(content: EventContent) -> None:
@@ -129,9 +129,9 @@ def assert_no_content(content: EventContent) -> None:
 def test_quiet_frames_of_saved_streams_have_no_content(path: Path) -> None:
     """A frame of a saved flow that `quiet` skips has no fragment, finish reason, error or end."""
     frames = [one for body in response_bodies(path) for one in SseFramer().feed(body) if one.data]
-    for dialect in PROTOCOLS:
-        for one in [one for one in frames if dialect.quiet(one.raw)]:
-            assert_no_content(dialect.read(one))
+    for protocol in PROTOCOLS:
+        for one in [one for one in frames if protocol.quiet(one.raw)]:
+            assert_no_content(protocol.read(one))
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from toolstream_core.protocols.protocol import WireProtocol
 
 
-@pytest.mark.parametrize("dialect", MAKERS)
-def test_the_stream_has_the_calls_of_the_response(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", MAKERS)
+def test_the_stream_has_the_calls_of_the_response(protocol: str) -> None:
     """The stream of an unstreamed response has its calls, an end and no new findings."""
-    sample = MAKERS[dialect]("call_1", "Genève")
-    events = named(dialect).streamed(sample.unstreamed_response, sample.request)
+    sample = MAKERS[protocol]("call_1", "Genève")
+    events = named(protocol).streamed(sample.unstreamed_response, sample.request)
     exchange = StreamFacts(path=sample.path, content_type=sample.content_type, request=sample.request)
     record = read_body(events, exchange)
     streamed = read_body(sample.chunks, exchange)
@@ -44,11 +44,11 @@ def test_the_stream_has_the_calls_of_the_response(dialect: str) -> None:
     assert {finding.name for finding in record.findings} <= {finding.name for finding in streamed.findings}
 
 
-@pytest.mark.parametrize("dialect", MAKERS)
+@pytest.mark.parametrize("protocol", MAKERS)
 @pytest.mark.parametrize("response", [None, [], {}, {"error": {"message": "no"}}])
-def test_an_error_is_not_converted(dialect: str, response: object) -> None:
+def test_an_error_is_not_converted(protocol: str, response: object) -> None:
     """An error or another body is not converted to a stream."""
-    assert named(dialect).streamed(response, {}) == []
+    assert named(protocol).streamed(response, {}) == []
 
 
 def test_text_thoughts_and_usage_are_converted() -> None:

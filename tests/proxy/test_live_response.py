@@ -38,7 +38,7 @@ def live_response(*sinks: Sink) -> tuple[LiveResponse, list[Exception]]:
     response = LiveResponse(
         flow,
         facts_of(flow, request_json(flow.request)),
-        lambda _watch, _dialect: sinks,
+        lambda _watch, _protocol: sinks,
         lambda _flow, error: failures.append(error),
     )
     return response, failures

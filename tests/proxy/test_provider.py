@@ -25,7 +25,7 @@ from toolstream_core.synthetic.responses import DONE, SyntheticProvider, parse_c
 from toolstream_core.wire.frame import Form
 
 GLM = str(FLOWS / "glm-5.flow")
-KEY = RequestKey(dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
+KEY = RequestKey(protocol="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
 
 
 def flow_for(body: Any, path: str = "/v1/chat/completions", method: str = "POST") -> http.HTTPFlow:

@@ -50,7 +50,7 @@ def test_other_paths_list_no_models(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "keys"),
+    ("protocol", "keys"),
     [
         ("openai-chat", ("error", "message")),
         ("openai-responses", ("error", "message")),
@@ -61,13 +61,13 @@ def test_other_paths_list_no_models(path: str) -> None:
         ("bedrock", ("message",)),
     ],
 )
-def test_the_error_message_is_in_the_field_of_the_api(dialect: str, keys: tuple[str, ...]) -> None:
+def test_the_error_message_is_in_the_field_of_the_api(protocol: str, keys: tuple[str, ...]) -> None:
     """The message names each saved model once."""
-    key = RequestKey(dialect=dialect, model="m", form=Form.WHOLE, tools=frozenset(), results=0, words="")
+    key = RequestKey(protocol=protocol, model="m", form=Form.WHOLE, tools=frozenset(), results=0, words="")
     file, saved = ("glm-5", "openai-chat (z-ai/glm-5)")
-    if dialect == "openai-chat":
+    if protocol == "openai-chat":
         file, saved = ("gemini-single", "gemini (gemini-2.5-flash)")
     error: Any = nothing_saved(Match(Outcome.REFUSED, key), load(FLOWS / f"{file}.flow"))
     for field in keys:
         error = error[field]
-    assert error == f"toolstream has no saved {dialect} response. It has: {saved}"
+    assert error == f"toolstream has no saved {protocol} response. It has: {saved}"

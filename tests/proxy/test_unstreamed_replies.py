@@ -54,8 +54,8 @@ def test_an_assembled_response_has_the_model_calls_and_finish_of_its_stream(fixt
     record = read_body([assembled_body], exchange)
     assert record
     assert not record.streamed
-    assert (record.dialect, record.model, record.finish) == (
-        fixture.record.dialect,
+    assert (record.protocol, record.model, record.finish) == (
+        fixture.record.protocol,
         fixture.record.model,
         fixture.record.finish,
     )

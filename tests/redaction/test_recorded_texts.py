@@ -23,8 +23,8 @@ LONGEST = 40_000
 def sample() -> list[Path]:
     """The same few recordings of each protocol in every run."""
     chosen: list[Path] = []
-    for dialect in sorted(SUPPORTED):
-        found = (one.path for one in recordings() if one.dialect == dialect and one.path.suffix in TYPES)
+    for protocol in sorted(SUPPORTED):
+        found = (one.path for one in recordings() if one.protocol == protocol and one.path.suffix in TYPES)
         chosen += sorted(path for path in found if path.stat().st_size < LONGEST)[::EACH]
     return chosen
 

@@ -76,13 +76,13 @@ def test_the_invariant_over_every_known_pattern(pattern: Any) -> None:
     assert_same(pattern.body, pattern.exchange)
 
 
-@pytest.mark.parametrize("dialect", sorted(INJECTORS))
-def test_the_invariant_over_every_injected_defect(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", sorted(INJECTORS))
+def test_the_invariant_over_every_injected_defect(protocol: str) -> None:
     """Each defect is injected into one of two valid streams of the protocol, and the text modes alternate."""
-    known = [stream for stream in streams() if stream.dialect == dialect]
+    known = [stream for stream in streams() if stream.protocol == protocol]
     for healthy in known:
         assert_same(healthy.body, healthy.exchange)
-    for number, name in enumerate(INJECTORS[dialect]):
+    for number, name in enumerate(INJECTORS[protocol]):
         healthy = known[number % 2]
         if (name, healthy.name) != WITHOUT_ORDER:
             assert_same(injected(healthy, name).body, healthy.exchange, (MODES[number // 2 % 2],))

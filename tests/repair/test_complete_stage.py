@@ -43,13 +43,13 @@ def gemini_call(name: str, arguments: object) -> Payload:
 
 
 @pytest.mark.parametrize("repairs", ["", "decorated-name", "double-encoded-arguments"])
-@pytest.mark.parametrize("dialect", ["ollama", "gemini"])
-def test_only_repaired_fields_are_changed(dialect: str, repairs: str) -> None:
+@pytest.mark.parametrize("protocol", ["ollama", "gemini"])
+def test_only_repaired_fields_are_changed(protocol: str, repairs: str) -> None:
     """A repair keeps the values, order and formatting of other fields, also if only one repair is selected."""
-    event, call, frames = (ollama, ollama_call, lines) if dialect == "ollama" else (gemini, gemini_call, sse)
+    event, call, frames = (ollama, ollama_call, lines) if protocol == "ollama" else (gemini, gemini_call, sse)
     text = json.dumps(ARGUMENTS)
     body = frames(event(call("functions.get_weather", text)))
-    outcome = repaired(body, exchange(dialect), *filter(None, [repairs]))
+    outcome = repaired(body, exchange(protocol), *filter(None, [repairs]))
     name = "functions.get_weather" if repairs == "double-encoded-arguments" else "get_weather"
     arguments = text if repairs == "decorated-name" else ARGUMENTS
     assert outcome.out == frames(event(call(name, arguments)))

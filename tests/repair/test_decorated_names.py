@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 FAULT = "decorated-name"
 STREAMS = [
-    one for one in streams() if FAULT in INJECTORS[one.dialect] and one.name in {"fragments", "fragments of two"}
+    one for one in streams() if FAULT in INJECTORS[one.protocol] and one.name in {"fragments", "fragments of two"}
 ]
 UNDECIDED = frozenset({"repeated-index", "restarted-stream", "split-name"})
 """The fault of names puts another stream there: it joins two entries, is not repaired after a second start, or
 decorates the second part of a name."""
 
 
-@pytest.mark.parametrize("dialect", sorted({one.dialect for one in STREAMS}))
-def test_other_defects_of_the_call_are_found_and_repaired_alike(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", sorted({one.protocol for one in STREAMS}))
+def test_other_defects_of_the_call_are_found_and_repaired_alike(protocol: str) -> None:
     """With any other defect in the stream: the same calls after repair, and the same findings but for the name."""
     compared = 0
-    for healthy in (one for one in STREAMS if one.dialect == dialect):
-        for fault in INJECTORS[dialect].keys() - {FAULT, *UNDECIDED}:
+    for healthy in (one for one in STREAMS if one.protocol == protocol):
+        for fault in INJECTORS[protocol].keys() - {FAULT, *UNDECIDED}:
             plain = injected(healthy.body, healthy.exchange, fault).out
             decorated = injected(healthy.body, healthy.exchange, fault, FAULT).out
             if healthy.body != plain != decorated:

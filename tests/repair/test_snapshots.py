@@ -33,7 +33,7 @@ def chat(*fragments: str, finish: bool = True) -> bytes:
 
 def test_every_protocol_with_argument_fragments_is_tested() -> None:
     """The defect is injected and reported in every protocol that streams arguments in fragments."""
-    assert {one.dialect for one, _ in INJECTED} == {
+    assert {one.protocol for one, _ in INJECTED} == {
         "openai-chat", "openai-responses", "openai-realtime", "anthropic", "cohere-v2", "bedrock",
         "gemini-interactions",
     }  # fmt: skip
@@ -45,8 +45,8 @@ def test_the_named_repair_sends_the_last_object(healthy: Healthy, body: bytes) -
     assert run(body, healthy.exchange, NOTHING).out == body
     out = run(body, healthy.exchange, ALL).out
     assert NAME not in inspected(out, healthy.exchange).finding_names
-    intended = strict.calls(healthy.dialect, healthy.body, healthy.exchange)
-    assert strict.calls(healthy.dialect, out, healthy.exchange) == intended
+    intended = strict.calls(healthy.protocol, healthy.body, healthy.exchange)
+    assert strict.calls(healthy.protocol, out, healthy.exchange) == intended
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ BEGINNING, REST = '{"city":', '{"a":1}}'
 STREAMS = [
     one
     for one in streams()
-    if one.name == "fragments" and one.dialect in {"openai-chat", "anthropic", "gemini-interactions", "cohere-v2"}
+    if one.name == "fragments" and one.protocol in {"openai-chat", "anthropic", "gemini-interactions", "cohere-v2"}
 ]
 
 

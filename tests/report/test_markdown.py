@@ -41,9 +41,9 @@ def reported(body: bytes, healthy: Healthy) -> ReportedResponse:
     )
 
 
-def report(name: str, dialect: str = "openai-chat") -> str:
+def report(name: str, protocol: str = "openai-chat") -> str:
     """The report on a valid stream with an injected defect."""
-    healthy = next(one for one in streams() if one.dialect == dialect)
+    healthy = next(one for one in streams() if one.protocol == protocol)
     return bug_report([reported(injected(healthy.body, healthy.exchange, name).out, healthy)], "small.flow", "1.2.3")
 
 
@@ -63,7 +63,7 @@ def test_a_report_shows_the_defect_its_events_and_failing_clients() -> None:
 
 def test_a_report_on_a_reused_index_shows_clients_that_key_by_index() -> None:
     """They merge the calls of an index."""
-    healthy = next(one for one in streams() if one.dialect == "openai-chat" and one.name == "fragments of two")
+    healthy = next(one for one in streams() if one.protocol == "openai-chat" and one.name == "fragments of two")
     text = bug_report([reported(injected(healthy.body, healthy.exchange, "reused-index").out, healthy)], "a.flow", "1")
     assert "A client that matches on the index only reads:" in text
 
@@ -81,10 +81,10 @@ def test_valid_streams_are_read_correctly_by_the_shown_clients(healthy: Healthy)
     """The exception are interleaved calls, which confuse clients that key by id or use the last call."""
     response = reported(healthy.body, healthy)
     wrong = [
-        what_it_does for what_it_does, _ in wrong_readings(healthy.dialect, response.entries, response.record.calls)
+        what_it_does for what_it_does, _ in wrong_readings(healthy.protocol, response.entries, response.record.calls)
     ]
     confused = healthy.name == "interleaved"
-    announced = named(healthy.dialect).call_form is CallForm.ANNOUNCED
+    announced = named(healthy.protocol).call_form is CallForm.ANNOUNCED
     bug = "adds each fragment to the call that started last" if announced else "starts a new call for each `id`"
     assert wrong == ([bug] if confused else [])
 
@@ -95,14 +95,14 @@ def test_every_defect_has_what_a_report_needs(defect: Defect) -> None:
     page = markdown.sections(defect)
     assert page["Why it hurts"]
     assert page["Seen with"]
-    assert all(markdown.specification(defect, dialect) for dialect in defect.dialects)
+    assert all(markdown.specification(defect, protocol) for protocol in defect.protocols)
 
 
-@pytest.mark.parametrize("dialect", INJECTORS)
-def test_every_injected_defect_can_be_reported(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", INJECTORS)
+def test_every_injected_defect_can_be_reported(protocol: str) -> None:
     """The report is complete and fits an issue."""
-    for name in INJECTORS[dialect]:
-        text = report(name, dialect)
+    for name in INJECTORS[protocol]:
+        text = report(name, protocol)
         assert len(text) < LONGEST
         assert text.count("<details>") == text.count("</details>") == 1
 

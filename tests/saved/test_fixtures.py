@@ -99,10 +99,10 @@ def test_errors_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stream", [stream for stream in streams() if "two" in str(stream)], ids=str)
 def test_a_bare_body_gets_a_request(stream: Any, tmp_path: Path) -> None:
     """The minimal request is added to replay the body in its protocol."""
-    path = tmp_path / ("x.eventstream" if stream.dialect == "bedrock" else "x.sse")
+    path = tmp_path / ("x.eventstream" if stream.protocol == "bedrock" else "x.sse")
     path.write_bytes(stream.body)
     [fixture] = flows_in(path)
-    assert fixture.request_key.dialect == fixture.record.dialect
+    assert fixture.request_key.protocol == fixture.record.protocol
     assert fixture.record.streamed
     assert fixture.body == stream.body
     assert fixture.record.calls
@@ -149,7 +149,7 @@ def test_a_har_file_with_an_unknown_url_becomes_flows(tmp_path: Path) -> None:
     }
     path.write_text(json.dumps({"log": {"entries": [entry]}}))
     (fixture,) = flows_in(path)
-    assert (fixture.record.host, fixture.path, fixture.record.dialect) == ("gateway.example", "/ask", "openai-chat")
+    assert (fixture.record.host, fixture.path, fixture.record.protocol) == ("gateway.example", "/ask", "openai-chat")
 
 
 def test_skipped_files_have_a_reason(tmp_path: Path) -> None:

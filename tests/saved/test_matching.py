@@ -29,7 +29,7 @@ PROTOCOLS = (
     *("openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions"),
     *("ollama", "cohere-v2", "bedrock"),
 )
-KEY = RequestKey(dialect="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
+KEY = RequestKey(protocol="openai-chat", model="gpt-4.1-mini", form=Form.EVENTS, tools=frozenset(), results=0, words="")
 FIRST, SECOND = load(FLOWS / "openai-chat-single.flow")
 PATH = "/v1/chat/completions"
 

@@ -34,7 +34,7 @@ def test_the_responses_of_a_file_are_in_order() -> None:
     first, second = load(FLOWS / "glm-5.flow")
     assert first.source == f"{FLOWS / 'glm-5.flow'}#0"
     assert (first.record.host, first.path) == ("openrouter.ai", "/api/v1/chat/completions")
-    assert (first.request_key.dialect, first.request_key.model, first.record.model) == (
+    assert (first.request_key.protocol, first.request_key.model, first.record.model) == (
         "openai-chat",
         "z-ai/glm-5",
         "z-ai/glm-5-20260211",
@@ -276,4 +276,4 @@ def test_the_response_decides_the_protocol() -> None:
     )
     fixture = read_flow(chat_flow(body, path="/gateway"), "x#0")
     assert fixture
-    assert (fixture.request_key.dialect, fixture.request_key.model, fixture.record.model) == ("anthropic", "m", "c")
+    assert (fixture.request_key.protocol, fixture.request_key.model, fixture.record.model) == ("anthropic", "m", "c")

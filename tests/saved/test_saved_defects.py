@@ -59,7 +59,7 @@ def samples() -> dict[str, Sample]:
             found.setdefault(name, sample)
     for row in DEFECTS:
         if row.name not in found and row.name in injectable_names():
-            found[row.name] = injected(row.name, row.dialects)
+            found[row.name] = injected(row.name, row.protocols)
     return found
 
 
@@ -79,10 +79,10 @@ def connection_samples() -> dict[str, Sample]:
     }
 
 
-def injected(name: str, dialects: tuple[str, ...]) -> Sample:
+def injected(name: str, protocols: tuple[str, ...]) -> Sample:
     """Return the first valid stream of flows/ in which the defect can be injected."""
     for fixture in load(FLOWS):
-        if fixture.record.findings or fixture.request_key.dialect not in dialects:
+        if fixture.record.findings or fixture.request_key.protocol not in protocols:
             continue
         kind = dict(fixture.headers).get(b"content-type", b"text/event-stream").decode()
         exchange = StreamFacts(path=fixture.path, content_type=kind, request=fixture.request)

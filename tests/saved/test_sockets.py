@@ -51,7 +51,7 @@ def test_the_responses_of_a_socket_are_fixtures(tmp_path: Path) -> None:
     path.write_bytes(flow_file(tflow.tflow(resp=True), socket(conversation.two_responses())))
     first, second = load(path)
     assert [fixture.source for fixture in (first, second)] == [f"{path}#1.1", f"{path}#1.2"]
-    assert (first.path, first.request_key.dialect) == (conversation.PATH, "openai-responses")
+    assert (first.path, first.request_key.protocol) == (conversation.PATH, "openai-responses")
     assert [call.name for call in first.record.calls] == ["get_weather"]
     assert (first.record.findings, first.record.broken, first.record.ended) == ([], None, True)
     assert second.request_key.results == 1

@@ -35,7 +35,7 @@ NAMES = [defect.name for defect in DEFECTS if any(defect.name in injectors for i
 def sample_of(name: str) -> Sample:
     """The first stream in which the injected defect is found."""
     for healthy, exchange in all_streams():
-        if name in INJECTORS[healthy.dialect]:
+        if name in INJECTORS[healthy.protocol]:
             result = injected(healthy.body, exchange, name)
             if name in result.finding_names:
                 original = (turn(0, exchange, [Chunk(0, result.out)]),)
@@ -47,8 +47,8 @@ def all_streams() -> Iterator[tuple[Healthy, StreamFacts]]:
     """All valid streams, and two for special defects: with an earlier turn, and with a custom tool."""
     for healthy in streams():
         yield healthy, healthy.exchange
-    gemini = next(one for one in streams() if one.dialect == "gemini")
-    yield gemini, replace(gemini.exchange, request=request(gemini.dialect) | {"contents": EARLIER})
+    gemini = next(one for one in streams() if one.protocol == "gemini")
+    yield gemini, replace(gemini.exchange, request=request(gemini.protocol) | {"contents": EARLIER})
     item = {"type": "custom_tool_call", "id": "it_1", "call_id": "call_1", "name": "run", "input": "print(1)"}
     events = [
         {"type": "response.output_item.added", "output_index": 0, "item": item | {"input": ""}},
@@ -56,7 +56,7 @@ def all_streams() -> Iterator[tuple[Healthy, StreamFacts]]:
     ]
     custom = Healthy("openai-responses", "custom", sse(CREATED, *events, completed(item)))
     tools = {"tools": [{"type": "custom", "name": "run"}]}
-    yield custom, replace(custom.exchange, request=request(custom.dialect) | tools)
+    yield custom, replace(custom.exchange, request=request(custom.protocol) | tools)
 
 
 EARLIER = [

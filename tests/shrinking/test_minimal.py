@@ -59,7 +59,7 @@ def test_fields_and_text_are_made_smaller(name: str) -> None:
 
 def test_keys_of_arguments_are_no_fields_of_the_protocol() -> None:
     """Keys that the tool does not need are removed, and arguments never become empty."""
-    healthy = next(one for one in streams() if one.dialect == "gemini")
+    healthy = next(one for one in streams() if one.protocol == "gemini")
     body = injected(healthy.body, healthy.exchange, "missing-name").out
     original = (turn(0, healthy.exchange, [Chunk(0, body)]),)
     sample = Sample("missing-name", original, Condition(original), shows(named(["missing-name"])))

@@ -58,7 +58,7 @@ def test_the_calls_are_valid(protocol: WireProtocol, streamed: bool, specs: str)
     """They have no findings, and unique ids if the protocol has ids."""
     path, body = request_of(protocol, streamed=streamed)
     record = read(respond(SyntheticProvider(parse_calls([specs])), path, body), path, body)
-    assert (record.dialect, record.streamed, record.ended) == (protocol.name, streamed, True)
+    assert (record.protocol, record.streamed, record.ended) == (protocol.name, streamed, True)
     assert [one.name for one in record.findings] == []
     names = {"": ["get_weather"], BOTH: ["get_weather", "now"], "now": ["now"]}[specs]
     assert [(call.name, call.complete) for call in record.calls] == [(name, True) for name in names]
@@ -148,7 +148,7 @@ def test_calls_in_the_text_of_messages_count_as_returned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "more", "names"),
+    ("protocol", "more", "names"),
     [
         ("openai-chat", {"tool_choice": "none"}, []),
         ("openai-chat", {"tool_choice": "required"}, ["get_weather"]),
@@ -168,10 +168,10 @@ def test_calls_in_the_text_of_messages_count_as_returned() -> None:
         ("bedrock", {"toolChoice": {"tool": {"name": "now"}}}, ["now"]),
     ],
 )
-def test_the_tool_choice_of_a_request_is_followed(dialect: str, more: dict[str, Any], names: list[str]) -> None:
+def test_the_tool_choice_of_a_request_is_followed(protocol: str, more: dict[str, Any], names: list[str]) -> None:
     """It may also forbid calls."""
-    path, body = request_of(named(dialect))
-    if dialect == "bedrock":
+    path, body = request_of(named(protocol))
+    if protocol == "bedrock":
         body["toolConfig"] |= more
     else:
         body |= more
@@ -179,15 +179,15 @@ def test_the_tool_choice_of_a_request_is_followed(dialect: str, more: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("dialect", "more"),
+    ("protocol", "more"),
     [
         ("openai-chat", {"parallel_tool_calls": False}),
         ("anthropic", {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
     ],
 )
-def test_parallel_calls_can_be_disabled(dialect: str, more: dict[str, Any]) -> None:
+def test_parallel_calls_can_be_disabled(protocol: str, more: dict[str, Any]) -> None:
     """Only one of two specified calls is made."""
-    path, body = request_of(named(dialect))
+    path, body = request_of(named(protocol))
     assert len(respond(SyntheticProvider(parse_calls([BOTH])), path, body | more).calls) == 1
 
 

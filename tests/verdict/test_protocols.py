@@ -24,31 +24,31 @@ WITHOUT_IDS = {"gemini", "ollama"}
 
 
 def returned_messages(
-    dialect: str, calls: Sequence[Call], arguments: Sequence[str], results: Sequence[str]
+    protocol: str, calls: Sequence[Call], arguments: Sequence[str], results: Sequence[str]
 ) -> list[Json]:
     """The messages with these calls and arguments, and results with these ids."""
     pairs = list(zip(calls, arguments, strict=True))
     objects = [(call, json.loads(text)) for call, text in pairs]
-    if dialect == "openai-responses":
+    if protocol == "openai-responses":
         kinds = {"function": ("function_call", "arguments"), "custom": ("custom_tool_call", "input")}
         items: list[Json] = [
             {"type": kinds[call.kind][0], "call_id": call.id, "name": call.name, kinds[call.kind][1]: text}
             for call, text in pairs
         ]
         return items + [{"type": "function_call_output", "call_id": one, "output": "r"} for one in results]
-    if dialect == "anthropic":
+    if protocol == "anthropic":
         blocks = [{"type": "tool_use", "id": call.id, "name": call.name, "input": value} for call, value in objects]
         responses = [{"type": "tool_result", "tool_use_id": one, "content": "r"} for one in results]
         return [{"role": "assistant", "content": blocks}, {"role": "user", "content": responses}]
-    if dialect == "bedrock":
+    if protocol == "bedrock":
         uses = [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": value}} for call, value in objects]
         back = [{"toolResult": {"toolUseId": one, "content": [{"text": "r"}]}} for one in results]
         return [{"role": "assistant", "content": uses}, {"role": "user", "content": back}]
-    if dialect == "gemini":
+    if protocol == "gemini":
         parts = [{"functionCall": {"name": call.name, "args": value}} for call, value in objects]
         named = [{"functionResponse": {"name": call.name, "response": {"r": 1}}} for call, _ in pairs]
         return [{"role": "model", "parts": parts}, {"role": "user", "parts": named}]
-    if dialect == "ollama":
+    if protocol == "ollama":
         bare = [{"function": {"name": call.name, "arguments": value}} for call, value in objects]
         tool = [{"role": "tool", "tool_name": call.name, "content": "r"} for call, _ in pairs]
         return [{"role": "assistant", "tool_calls": bare}, *tool]
@@ -67,11 +67,11 @@ def judged(healthy: Healthy, arguments: str | None, results: str | None = None) 
     assert record is not None
     calls = [call for call in record.calls if runs_on_client(call) and call.choice == 0]
     request, path = dict(healthy.exchange.request), healthy.exchange.path
-    key = {"openai-responses": "input", "gemini": "contents"}.get(healthy.dialect, "messages")
+    key = {"openai-responses": "input", "gemini": "contents"}.get(healthy.protocol, "messages")
     first = [{"role": "user", "parts": [{"text": "go"}]}] if key == "contents" else [{"role": "user", "content": "go"}]
     texts = [call.arguments or "{}" if arguments is None else arguments for call in calls]
     returned = returned_messages(
-        healthy.dialect, calls, texts, [call.id if results is None else results for call in calls]
+        healthy.protocol, calls, texts, [call.id if results is None else results for call in calls]
     )
     verdicts: list[Judged[SentResponse]] = []
     conversations = Conversations[SentResponse](verdicts.append)
@@ -101,12 +101,12 @@ def test_a_client_that_returns_everything_is_ok(healthy: Healthy) -> None:
 def test_wrong_arguments_and_ids(healthy: Healthy) -> None:
     """A result with an unknown id is wrong if the protocol has ids."""
     assert judged(healthy, '{"odd":1}') == "wrong-arguments"
-    if healthy.dialect not in WITHOUT_IDS:
+    if healthy.protocol not in WITHOUT_IDS:
         assert judged(healthy, None, "call_of_nobody") == "wrong-id"
 
 
 def test_lost_arguments_in_every_protocol() -> None:
     """Every protocol has a stream with calls."""
-    first = {healthy.dialect: healthy for healthy in reversed(WITH_CALLS)}
-    assert set(first) == {healthy.dialect for healthy in streams()}
+    first = {healthy.protocol: healthy for healthy in reversed(WITH_CALLS)}
+    assert set(first) == {healthy.protocol for healthy in streams()}
     assert {judged(healthy, "{}") for healthy in first.values()} == {"returned-without-arguments"}

@@ -74,7 +74,7 @@ def test_every_event_with_content_has_a_pointer(pattern: Pattern) -> None:
     sink = EventsWithContent()
     record = read_body([pattern.body], pattern.exchange, sinks=[sink])
     assert record is not None
-    (protocol,) = [one for one in PROTOCOLS if one.name == record.dialect]
+    (protocol,) = [one for one in PROTOCOLS if one.name == record.protocol]
     wrong = [
         event.frame.raw
         for event in sink.events
@@ -85,12 +85,12 @@ def test_every_event_with_content_has_a_pointer(pattern: Pattern) -> None:
 
 def test_every_protocol_is_in_the_patterns() -> None:
     """So the pointers of each protocol are tested."""
-    dialects = set()
+    protocols = set()
     for pattern in PATTERNS:
         record = read_body([pattern.body], pattern.exchange)
         assert record is not None
-        dialects.add(record.dialect)
-    assert dialects == {one.name for one in PROTOCOLS}
+        protocols.add(record.protocol)
+    assert protocols == {one.name for one in PROTOCOLS}
 
 
 class AllEvents(Sink):
@@ -105,7 +105,7 @@ class AllEvents(Sink):
 
     @override
     def begun(self, record: Record) -> None:
-        self._protocol = record.dialect
+        self._protocol = record.protocol
 
     @override
     def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:

@@ -251,7 +251,7 @@ def _shapes(protocol: WireProtocol) -> Iterator[Case]:
 
 def _transit(protocol: WireProtocol) -> Iterator[Case]:
     defects = {defect.name: defect for defect in TRANSIT}
-    wire = next((one for one in SOCKETS if one.dialect == protocol.name), None)
+    wire = next((one for one in SOCKETS if one.protocol == protocol.name), None)
     spoken = (_HTTP if protocol.over_http else frozenset()) | (frozenset() if wire is None else _SOCKET)
     for name, fault, keys, what, transports, needs_lanes in TRANSIT_VARIANTS:
         if transports.isdisjoint(spoken) or (needs_lanes and not (wire and wire.lane_key)):

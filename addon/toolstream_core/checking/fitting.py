@@ -161,7 +161,7 @@ class Fitting:
         written = SyntheticProvider(parse_calls(calls), self._seed).respond(self._request.path, self._request.body)
         if written is None or not written.calls:
             return ()
-        wire = next((one for one in SOCKETS if one.dialect == self._protocol.name), None)
+        wire = next((one for one in SOCKETS if one.protocol == self._protocol.name), None)
         if self._request.transport is Transport.HTTP or wire is None:
             return written.events
         chunks = [Chunk(0, event) for event in written.events]

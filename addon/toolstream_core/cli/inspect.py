@@ -176,12 +176,12 @@ class Inspection:
         printer: Printer,
         saved: Callable[[str], Iterator[Exchange]],
         codes: frozenset[str],
-        dialects: Sequence[WireProtocol],
+        protocols: Sequence[WireProtocol],
     ) -> None:
         """`saved` returns the responses in a file; `codes` are those of the findings to report."""
         self._printer = printer
         self._codes = codes
-        self._dialects = dialects
+        self._protocols = protocols
         self._found = set[str]()
         """The severities of the findings."""
         self._reading = Reading(saved, self._take)
@@ -218,7 +218,7 @@ class Inspection:
             saved.facts,
             broken=saved.broken,
             sinks=[_AsSaved(saved, self._codes), *sinks],
-            dialects=self._dialects,
+            protocols=self._protocols,
         )
         if record is not None:
             self._printer.add(record, hide)
@@ -286,7 +286,7 @@ def run(args: argparse.Namespace) -> int:
     inputs = [Path(path) for path in args.paths if path != STDIN]
     with printed_to(args.output, inputs, force=args.force):
         inspection = Inspection(
-            _printer(args), partial(responses, request=args.request), selected_codes(args), _dialects(args.protocol)
+            _printer(args), partial(responses, request=args.request), selected_codes(args), _protocols(args.protocol)
         )
         for path in args.paths:
             inspection.read(path)
@@ -303,13 +303,13 @@ def _printer(args: argparse.Namespace) -> Printer:
     return TextPrinter(write, chunks=True if live and args.chunks is None else args.chunks, paint=paint)
 
 
-def _dialects(name: str | None) -> Sequence[WireProtocol]:
-    """All dialects, or a single one that accepts every path and every frame."""
+def _protocols(name: str | None) -> Sequence[WireProtocol]:
+    """All protocols, or a single one that accepts every path and every frame."""
     return (
         tuple(
-            replace(dialect, claims_every_path=True, recognise=lambda event, payload: True)  # noqa: ARG005
-            for dialect in PROTOCOLS
-            if dialect.name == name
+            replace(protocol, claims_every_path=True, recognise=lambda event, payload: True)  # noqa: ARG005
+            for protocol in PROTOCOLS
+            if protocol.name == name
         )
         or PROTOCOLS
     )

@@ -119,7 +119,7 @@ class Rewriting(Sink):
             self._responses += 1
             self.met += 1
             self._faults += [
-                f"{word(saved.facts.source)}: {fault_line(fault, record.dialect)}" for fault in record.faults
+                f"{word(saved.facts.source)}: {fault_line(fault, record.protocol)}" for fault in record.faults
             ]
         defect = None if record is None or saved.broken is not None else body.cut_off(record)
         if defect is None:

@@ -62,7 +62,7 @@ class Defect(NamedTuple):
     severity: Severity
     """The usual severity; a finding may be milder if all healthy streams of a provider have the defect."""
     repair: Safety | None
-    dialects: tuple[str, ...]
+    protocols: tuple[str, ...]
     meaning: str
     """The problem, as part of a sentence."""
     must: str

@@ -59,7 +59,7 @@ class Schedule:
         self._stages: list[Stage] = [
             make(context) for make, context in zip(makes, self._contexts, strict=True) if make is not None
         ]
-        self._dialect: WireProtocol | None = None
+        self._protocol: WireProtocol | None = None
         self._resolver: Calls | None = None
         self._calls: dict[int, OpenCall] = {}
         self._bytes = 0
@@ -116,7 +116,7 @@ class Schedule:
             self._pass(Send(head, self._place(head)), head)
 
     def _frame(self, frame: Frame) -> None:
-        if self._dialect is None and frame.data is not None:
+        if self._protocol is None and frame.data is not None:
             self._recognise(frame)
         place, event = self._place(frame.raw, frame), self._event
         if self._asks and event is not None and event.frame is frame and self._lacks_calls(event):
@@ -143,7 +143,7 @@ class Schedule:
     def _recognise(self, frame: Frame) -> None:
         found = self._recogniser.find(frame)
         if found is not None:
-            self._dialect = found
+            self._protocol = found
             binary = isinstance(self._framing.framer, EventStreamFramer)
             # Another API's events inside messages have another form of request.
             asks = found.api.stream_form is Form.MESSAGES if binary else isinstance(self._framing.framer, SseFramer)
@@ -154,11 +154,11 @@ class Schedule:
 
     def _place(self, raw: bytes, frame: Frame | None = None) -> EventPlace:
         start, self._bytes = self._bytes, self._bytes + len(raw)
-        if frame is None or self._dialect is None or self._resolver is None or frame.data is None:
+        if frame is None or self._protocol is None or self._resolver is None or frame.data is None:
             return EventPlace(0 if frame is None else frame.number, start, has_data=False)
         before = [call for call in self._calls.values() if _is_within_arguments(call)]
         started = {key for key, call in self._calls.items() if not call.arguments.empty}
-        event = self._event = Event(frame, self._dialect.read)
+        event = self._event = Event(frame, self._protocol.read)
         resolved = self._resolver.resolve(event.content, frame.number)
         opened = [one.call for one in resolved if id(one.call) not in self._calls]
         self._calls.update((id(call), call) for call in opened)
@@ -175,7 +175,7 @@ class Schedule:
                 key not in started and not call.arguments.empty and not _is_within_arguments(call)
                 for key, call in touched.items()
             ),
-            is_terminal=event.content.end or (finished and self._dialect.ends_with_finish),
+            is_terminal=event.content.end or (finished and self._protocol.ends_with_finish),
         )
 
     def _pass(self, action: Action, raw: bytes) -> None:

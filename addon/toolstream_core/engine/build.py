@@ -33,70 +33,70 @@ class ChainFactory:
 
     exchange: StreamFacts
     settings: Settings
-    dialect: WireProtocol
+    protocol: WireProtocol
     writer: Writer
     reader: RecordBuilder
     """Builds the record, and receives findings and changes."""
     ids: ResponseIds
     number: int
-    """The number of the stream in its run, from which faults are selected."""
+    """The number of the stream in its run, which seeds the selection of faults."""
     pickers: list[Picker] = field(default_factory=list)
     """Decide which events a fault acts on; one for each fault of the response."""
 
     def stages(self) -> StageSet:
-        """The stages of the response. Those that judge and do not repair go to the judge's chain.
+        """The stages of the response. Stages that only check are in a chain of their own.
 
-        Only the search for leaked calls, which changes nothing, comes before stages that judge for themselves.
+        The search for leaked calls changes nothing, and precedes stages that check for themselves.
         """
         faults = self._faults()
-        judges, stages = self._repairs()
+        checkers, stages = self._checkers_and_repairers()
         stages += [self._audited("shape", name, shape) for name, shape in self._shapes[1].items()]
         adds_calls = bool(self.settings.repairs & LEAK_CODES)
         if adds_calls:
             leaks = LeakedCallRepairer(self._context(self.settings.repairs, changed=self.reader.changed))
             stages = [leaks, *map(self._with_own_calls, stages)]
-        (stages if stages and not judges else judges).insert(
+        (stages if stages and not checkers else checkers).insert(
             0, LeakedCallRepairer(self._context(found=self.reader.found))
         )
-        read = self.dialect.read
+        read = self.protocol.read
         return StageSet(
             self.reader,
             Chain(faults, read, self.reader) if faults else None,
-            Chain(judges, read, self.reader) if judges else None,
+            Chain(checkers, read, self.reader) if checkers else None,
             Chain(stages, read, self.reader, self._at_end()) if stages else None,
             None if adds_calls else self.reader,
             may_leak,
         )
 
-    def _repairs(self) -> tuple[list[Stage], list[Stage]]:
-        """The repairers that only judge, and those that repair and shape.
+    def _checkers_and_repairers(self) -> tuple[list[Stage], list[Stage]]:
+        """The repairers that only check, and those that repair and shape.
 
-        The same ones do both if all repairs are on, unless a policy lets calls wait for their end: findings belong to
-        the event that shows them.
+        If all safe repairs are on, the same ones do both, unless a policy withholds calls: a finding belongs to the
+        event that shows it.
         """
-        repairs, repairers = self.settings.repairs, self.dialect.repairs
+        repairs, repairers = self.settings.repairs, self.protocol.repairs
         policy, _ = self._shapes
         if repairs == SAFE and not policy.withholds:
-            return [], self._repairing(self._context(repairs, self.reader.found, self.reader.changed))
+            return [], self._repairers(self._context(repairs, self.reader.found, self.reader.changed))
         context = replace(self._context(SAFE, self.reader.found), ids=ResponseIds(), reports_only=True)
         if isinstance(context.writer, SseWriter):
             context.writer = Unwritten()
-        judges: list[Stage] = [repairer(context) for repairer in repairers]
+        checkers: list[Stage] = [repairer(context) for repairer in repairers]
         shaping = self._context(repairs, changed=self.reader.changed)
         if repairs:
-            return judges, self._repairing(shaping)
-        return judges, [] if policy.is_empty else [self.dialect.shaped(policy)(shaping)]
+            return checkers, self._repairers(shaping)
+        return checkers, [] if policy.is_empty else [self.protocol.shaped(policy)(shaping)]
 
-    def _repairing(self, context: Context) -> list[Stage]:
+    def _repairers(self, context: Context) -> list[Stage]:
         """The repairers in their order; the last one repairs and shapes calls."""
         policy, _ = self._shapes
-        makers = [*self.dialect.repairs[:-1], self.dialect.shaped(policy)]
+        makers = [*self.protocol.repairs[:-1], self.protocol.shaped(policy)]
         return [maker(replace(context)) for maker in makers]
 
     @cached_property
     def _shapes(self) -> tuple[Policy, dict[str, StageMaker]]:
         """The policy of the last repairer, and the shapes that come after the repairers."""
-        known = self.dialect.shapes if self.settings.shapes else {}
+        known = self.protocol.shapes if self.settings.shapes else {}
         found = {name: known[name] for name in self.settings.shapes if name in known}
         policy = combined(one for one in found.values() if isinstance(one, Policy))
         return policy, {name: one for name, one in found.items() if not isinstance(one, Policy)}
@@ -107,8 +107,8 @@ class ChainFactory:
         return Audited(context, make(context), kind, name)
 
     def _with_own_calls(self, stage: Stage) -> OwnCalls:
-        """A stage that gets other calls than the provider's."""
-        return OwnCalls(self._context(), stage, self.dialect.calls(self.reader.parameters))
+        """A stage that resolves its calls itself."""
+        return OwnCalls(self._context(), stage, self.protocol.calls(self.reader.parameters))
 
     def _faults(self) -> list[OwnCalls]:
         """The stages that inject faults into this stream."""
@@ -127,13 +127,13 @@ class ChainFactory:
 
     def _fault(self, part: str, pick: Picker) -> list[Stage]:
         """The stage for a part of a fault; none if the protocol has none, or the stream was not selected."""
-        injectors, shapes = self.dialect.injectors, self.dialect.shapes
+        injectors, shapes = self.protocol.injectors, self.protocol.shapes
         if part in injectors:
             return [self._audited("fault", pick.fault.name, lambda context: injectors[part](context, pick))]
         if part in shapes and pick.stream():
             shape, counted = shapes[part], self._context(changed=partial(_counted, pick, self.reader.changed))
             if isinstance(shape, Policy):
-                return [self.dialect.shaped(shape)(counted)]
+                return [self.protocol.shaped(shape)(counted)]
             return [Audited(counted, shape(counted), "fault", pick.fault.name)]
         return []
 
@@ -146,28 +146,28 @@ class ChainFactory:
         return Context(
             self.exchange,
             self.reader.schemas,
-            promote=self.dialect.promoted,
-            id_prefix=self.dialect.id_prefix,
+            promote=self.protocol.promoted,
+            id_prefix=self.protocol.id_prefix,
             ids_in=conversation.earlier_ids,
-            reads_comments=self.dialect.reads_comments,
+            reads_comments=self.protocol.reads_comments,
             repairs=repairs,
             writer=self.writer,
             ids=self.ids,
             found=found,
             changed=changed,
             incomplete_calls=self.reader.incomplete_calls,
-            passes_on=self.reader.passes_on,
+            stop_checks=self.reader.stop_checks,
         )
 
     def _at_end(self) -> Stage | None:
         """The stage that withholds the end of a response with an incomplete call."""
         if CUT_OFF_CALL.code not in self.settings.repairs:
             return None
-        at_end = self.dialect.at_end
+        at_end = self.protocol.at_end
         return None if at_end is None else at_end(self._context(self.settings.repairs, changed=self.reader.changed))
 
 
 def _counted(pick: Picker, changed: Callable[[Change], None], change: Change) -> None:
-    """A shape inside a fault, which counts its changes for the fault."""
+    """Report a change of a shape that is part of a fault as a change of the fault."""
     pick.acted()
     changed(change._replace(names=(pick.fault.name,), kind="fault"))

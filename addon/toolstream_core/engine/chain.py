@@ -1,4 +1,4 @@
-"""Runs stages one after another: each sees the output of the one before it. `build.py` decides their order."""
+"""Runs stages one after another, each on the output of the one before it. `build.py` decides their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Chain:
         reader: RecordBuilder,
         at_end: Stage | None = None,
     ) -> None:
-        """`reader` resolves the calls of the stream; stages that get another stream resolve theirs.
+        """`reader` resolves the calls of the stream.
 
         `at_end` joins them as the last one after the first finish reason: until then it costs nothing.
         """
@@ -32,50 +32,50 @@ class Chain:
         self._read = read
         self.reader = reader
         self.each = any(stage.each for stage in stages)
-        """Whether a stage needs events without calls too."""
+        """Whether a stage also needs events without calls."""
         known = [*stages, *([] if at_end is None else [at_end])]
         self.holders = tuple(stage for stage in known if defines(stage, "holding"))
         """The stages that may hold frames back."""
-        self.counters = tuple(stage for stage in stages if defines(stage, "on_quiet"))
+        self.quiet_stages = tuple(stage for stage in stages if defines(stage, "on_quiet"))
         """The stages that use the numbers of events."""
         concerned = [stage for stage in stages if not stage.skips_calls]
         self._skippable = [stage for stage in concerned if defines(stage, "needs_every_event")]
         self._needs_all = len(self._skippable) < len(concerned)
         """Whether a stage needs every event."""
         self._last: Event | None = None
-        """The last event of the body if it has no terminator: anything after it would be joined to it."""
+        """The last event of the body, if it has no terminator: frames after it would be joined to it."""
         self.error: Exception | None = None
         """The internal error that ended the rewriting."""
-        self._is_over = False
+        self._has_ended = False
         """Whether the rewriting has ended: by an error, or because an event was too large to be read."""
 
     @property
     def holding(self) -> bool:
         """Whether any stage holds frames."""
-        return not self._is_over and any(stage.holding for stage in self.holders)
+        return not self._has_ended and any(stage.holding for stage in self.holders)
 
     @property
     def needs_text(self) -> bool:
         """As `Stage.needs_text`, of the stages that hold frames."""
-        return self._is_over or any(stage.holding and stage.needs_text for stage in self.holders)
+        return self._has_ended or any(stage.holding and stage.needs_text for stage in self.holders)
 
     def take(self, event: Event) -> Sequence[Frame]:
-        """The frames that are forwarded for `event`."""
+        """The frames to forward for `event`."""
         frame = event.frame
-        if self._is_over:
+        if self._has_ended:
             return [frame]
         if frame.oversize:
-            self._is_over = True
+            self._has_ended = True
             return [*self.release(), frame]
         if frame.trailing and frame.raw.strip():
             self._last = event
             return []
         if self._at_end is not None and self.reader.ended:
             self._join(self._at_end)
-        as_read = () if frame.data is None else self.reader.resolved
+        resolved = () if frame.data is None else self.reader.resolved
         for at, stage in enumerate(self._stages):
             try:
-                gone = list(stage.take(event, as_read))
+                gone = list(stage.take(event, resolved))
             except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
                 return self._failed(at, error, frame)
             if len(gone) != 1 or gone[0] is not frame:
@@ -84,13 +84,13 @@ class Chain:
 
     def needs_every_event(self, call: OpenCall) -> bool:
         """As `Stage.needs_every_event`, of any of them."""
-        if self._is_over or self._needs_all:
+        if self._has_ended or self._needs_all:
             return True
         return bool([stage for stage in self._skippable if stage.needs_every_event(call)])
 
     def accepts_any(self, call: OpenCall) -> bool:
         """As `Stage.accepts_any`, of all of them."""
-        if self._is_over or self._needs_all:
+        if self._has_ended or self._needs_all:
             return False
         return all(stage.accepts_any(call) for stage in self._skippable)
 
@@ -100,11 +100,11 @@ class Chain:
             stage.on_skipped(call, passed)
 
     def end(self, *, clean: bool) -> list[Frame]:
-        """The frames that the stages still hold at the end of the body, each seen by the stages after it.
+        """The frames that stages hold at the end of the body, each passed through the later stages.
 
-        A last event without a terminator comes to each stage after the frames that earlier stages had held.
+        A last event without a terminator comes to each stage after the frames that earlier stages held.
         """
-        if self._is_over:
+        if self._has_ended:
             return []
         if self._at_end is not None and self.reader.ended:
             self._join(self._at_end)
@@ -115,11 +115,11 @@ class Chain:
             if self.error is not None:
                 return frames
             try:
-                frames = _after(frames, list(stage.end(clean=clean)))
+                frames = _appended(frames, list(stage.end(clean=clean)))
             except Exception as error:  # noqa: BLE001 - for any error, the client gets its bytes
-                self.error, self._is_over = error, True
+                self.error, self._has_ended = error, True
                 own = [*self._held(at, at + 1), *self._held(0, at)]
-                return _after(self._held(at + 1, len(self._stages)), _after(frames, own))
+                return _appended(self._held(at + 1, len(self._stages)), _appended(frames, own))
         return frames
 
     def release(self) -> list[Frame]:
@@ -133,19 +133,19 @@ class Chain:
         self._final, self._at_end = self._final + 1, None
 
     def _from(self, at: int, frames: list[Frame], event: Event | None, until: int | None = None) -> list[Frame]:
-        """Pass frames through the stages from number `at` to the last one before `until`."""
+        """Pass frames through the stages from number `at` up to `until`, exclusive."""
         if at == (len(self._stages) if until is None else until):
             return frames
         out: list[Frame] = []
         stage = self._stages[at]
         for frame in frames:
-            if self._is_over:
+            if self._has_ended:
                 out.append(frame)
                 continue
             try:
                 one = event if event is not None and event.frame is frame else Event(frame, self._read)
-                as_read = () if frame.data is None else self.reader.resolved
-                gone = list(stage.take(one, as_read))
+                resolved = () if frame.data is None else self.reader.resolved
+                gone = list(stage.take(one, resolved))
             except Exception as error:  # noqa: BLE001 - after any error, the client gets its bytes
                 out.extend(self._failed(at, error, frame))
                 continue
@@ -153,8 +153,8 @@ class Chain:
         return out
 
     def _failed(self, at: int, error: Exception, frame: Frame | None) -> list[Frame]:
-        """All held frames, and the frame at which the stage failed in its place."""
-        self.error, self._is_over = error, True
+        """All held frames, with the frame at which the stage failed in its order."""
+        self.error, self._has_ended = error, True
         later = self._held(at, len(self._stages))
         failed = [] if frame is None or any(frame is one for one in later) else [frame]
         return [*later, *failed, *self._held(0, at)]
@@ -163,15 +163,15 @@ class Chain:
         return [held for stage in reversed(self._stages[begin:end]) for held in stage.release()]
 
 
-def _after(frames: list[Frame], more: list[Frame]) -> list[Frame]:
-    """`more` after `frames`, but before a last frame without a terminator: nothing is joined to that."""
+def _appended(frames: list[Frame], more: list[Frame]) -> list[Frame]:
+    """`more` after `frames`, but before a last frame without a terminator."""
     if frames and more and frames[-1].trailing:
         return [*frames[:-1], *more, frames[-1]]
     return [*frames, *more]
 
 
 def never(raw: bytes) -> bool:
-    """False for any bytes: no frame is known to have no calls, or no text is searched."""
+    """Return `False` for any bytes."""
     del raw
     return False
 
@@ -181,13 +181,13 @@ class StageSet:
     """The stages and the reader of one response."""
 
     reader: RecordBuilder | None = None
-    """Sees every event."""
+    """Reads every event."""
     faults: Chain | None = None
-    """Injects faults into the stream, before everything else."""
-    judge: Chain | None = None
-    """Reports defects if the stages do not; its output is dropped."""
+    """Injects faults, before everything else."""
+    checker: Chain | None = None
+    """Reports defects if `stages` do not; its output is dropped."""
     stages: Chain | None = None
-    """Judges, repairs and shapes the stream for the client."""
+    """Checks, repairs and shapes the stream."""
     resolver: RecordBuilder | None = None
     """Resolves the calls, if all stages use those of the provider's stream: only then may events skip the
     stages."""
@@ -196,13 +196,13 @@ class StageSet:
 
     @property
     def wants_each(self) -> bool:
-        """Whether a stage needs frames without calls too."""
+        """Whether a stage also needs frames without calls."""
         return any(chain is not None and chain.each for chain in (self.faults, self.stages))
 
     @property
     def error(self) -> Exception | None:
         """The internal error that ended the work of a chain, if there was one."""
-        chains = (self.faults, self.judge, self.stages)
+        chains = (self.faults, self.checker, self.stages)
         return next((chain.error for chain in chains if chain is not None and chain.error is not None), None)
 
     def release(self) -> list[Frame]:

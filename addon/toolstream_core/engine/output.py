@@ -15,16 +15,16 @@ def _hides_data(frame: Frame) -> bool:
 
 
 class Output:
-    """The bytes that are forwarded of one body: each chunk unchanged, or the collected frames, which are decoded.
+    """The bytes to forward of one body: each chunk unchanged, or the collected frames, decoded.
 
-    Decoded bytes that are in no frame yet are remembered, and an internal error loses none.
+    Decoded bytes that are not in a frame yet are kept, so an internal error loses none.
     """
 
     def __init__(self, *, collects: bool) -> None:
-        """`collects`: frames make up what is forwarded."""
+        """`collects`: the frames that are sent are forwarded, instead of the received chunks."""
         self.collects = collects
-        self.taken = bytearray()
-        """Decoded bytes that are in no frame yet; none unless frames are collected."""
+        self.unframed = bytearray()
+        """Decoded bytes that are not in a frame yet; empty unless frames are collected."""
         self.discards = False
         """Whether frames are dropped, because their bytes were forwarded already."""
         self._is_document = False
@@ -35,10 +35,10 @@ class Output:
         self._started = False
         """Whether anything was forwarded."""
         self._begun = False
-        """Whether anything was, and no byte order mark is due any more."""
+        """Whether anything was forwarded, and a byte order mark can no longer follow."""
 
-    def take(self, data: bytes) -> None:
-        """Take decoded bytes as they arrive, before they are split."""
+    def receive(self, data: bytes) -> None:
+        """Receive decoded bytes, before they are split."""
         if not self.collects:
             return
         if len(self._first) < len(BOM):
@@ -46,7 +46,7 @@ class Output:
         if self._is_document:
             self._out.append(data)
         else:
-            self.taken += data
+            self.unframed += data
 
     def send(self, frames: Sequence[Frame]) -> None:
         """Forward frames."""
@@ -60,35 +60,35 @@ class Output:
     def send_part(self, chunk: bytes, begin: int, end: int, new: bytes | None) -> None:
         """Forward a part of a chunk that was not split into frames, or its replacement."""
         if self.collects:
-            del self.taken[: end - begin]
+            del self.unframed[: end - begin]
             self._started = self._begun = True
             self._out.append(chunk[begin:end] if new is None else new)
 
-    def pass_document(self) -> None:
-        """The body is one JSON document."""
+    def forward_document(self) -> None:
+        """Forward the body unchanged: it is one JSON document."""
         self._is_document = True
         self.flush()
 
     def flush(self) -> None:
-        """Nothing more is read: bytes that are in no frame yet are forwarded unchanged."""
-        self._out.append(bytes(self.taken))
-        self.taken.clear()
+        """Forward bytes that are not in a frame yet, because reading has ended."""
+        self._out.append(bytes(self.unframed))
+        self.unframed.clear()
 
-    def let_out(self, chunk: bytes) -> list[bytes]:
-        """The chunks that are forwarded for `chunk`, after it was read. None is empty: mitmproxy would end the body."""
+    def forwarded(self, chunk: bytes) -> list[bytes]:
+        """The chunks to forward for `chunk`, after it was read. None is empty: mitmproxy would end the body."""
         if self.collects:
             chunk = b"".join(self._out)
             self._out.clear()
         return [chunk] if chunk else []
 
-    def unread(self, chunk: bytes, decoder: BodyDecoder) -> list[bytes]:
-        """The chunks that are forwarded for a chunk that is not read."""
+    def forward_unread(self, chunk: bytes, decoder: BodyDecoder) -> list[bytes]:
+        """The chunks to forward for a chunk that is not read."""
         if self.collects:
             self._out.append(decoder.decode(chunk))
-        return self.let_out(chunk)
+        return self.forwarded(chunk)
 
     def _begin(self, frames: Sequence[Frame]) -> None:
-        """Send the first frames. A byte order mark stays one at the start of the body, and only there."""
+        """Send the first frames. A byte order mark is kept only at the start of the body."""
         raws = [frame.raw for frame in frames]
         lead = b"\n" if _hides_data(frames[0]) else b""
         marked = None

@@ -10,31 +10,31 @@ from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.wire.frame import DamagedFrame, Frame
 
 MAX_UNRECOGNISED: Final = 8
-"""Number of frames with data after which a stream counts as no LLM stream."""
+"""Frames with data after which a stream does not count as an LLM stream."""
 KEEP_ALIVE: Final = frozenset({b"", b":"})
-"""The first byte of data without meaning in any protocol."""
+"""The first byte of data that no protocol reads."""
 
 
 class Recogniser:
     """Finds the protocol of one stream. The protocol of the request's path is tried first."""
 
-    def __init__(self, dialects: Sequence[WireProtocol], path: str) -> None:
-        """`dialects` are the possible protocols."""
-        self._claimed = next((dialect for dialect in dialects if dialect.claims(path)), None)
-        self._candidates = sorted(dialects, key=lambda dialect: dialect is not self._claimed)
+    def __init__(self, protocols: Sequence[WireProtocol], path: str) -> None:
+        """`protocols` are the possible protocols."""
+        self._claimed = next((protocol for protocol in protocols if protocol.claims(path)), None)
+        self._candidates = sorted(protocols, key=lambda protocol: protocol is not self._claimed)
         self.pending: list[Frame] = []
-        """The frames so far; of many comments the last ones."""
+        """The frames so far; of comments only the last ones."""
         self._unsent: list[Frame] = []
         self.given_up = False
-        """Whether the stream counts as no LLM stream."""
+        """Whether the stream does not count as an LLM stream."""
 
     def find(self, frame: Frame) -> WireProtocol | None:
-        """The protocol of a frame, if it shows."""
+        """The protocol that a frame shows, if any."""
         payload: Json = frame.json
         return next((one for one in self._candidates if one.recognise(frame.name, payload)), None)
 
     def take(self, frame: Frame) -> WireProtocol | None:
-        """Take the next frame; the protocol, if it is known now."""
+        """Take the next frame. Returns the protocol, if it is known now."""
         pending = self.pending
         if isinstance(frame, DamagedFrame) and any(isinstance(one, DamagedFrame) for one in pending):
             return None  # reading stops at the first
@@ -53,7 +53,7 @@ class Recogniser:
         """The protocol at the end of a stream whose frames do not show it: that of the path."""
         return self._claimed if self.pending else None
 
-    def passing(self, frame: Frame) -> list[Frame]:
+    def forwardable(self, frame: Frame) -> list[Frame]:
         """The frames that may be forwarded after `frame`, while the protocol is not known.
 
         Keep-alives sent as data wait for the first event: a stage may want to repair them.
@@ -65,11 +65,11 @@ class Recogniser:
         return [*self.unsent(), frame]
 
     def unsent(self) -> list[Frame]:
-        """The frames that wait. They are returned once."""
+        """Remove and return the waiting frames."""
         unsent, self._unsent = self._unsent, []
         return unsent
 
     def frames(self) -> list[Frame]:
-        """All frames so far. They are returned once."""
+        """Remove and return all frames so far."""
         pending, self.pending = self.pending, []
         return pending

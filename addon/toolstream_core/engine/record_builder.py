@@ -34,68 +34,68 @@ class RecordBuilder:
 
     def __init__(
         self,
-        dialect: WireProtocol,
+        protocol: WireProtocol,
         exchange: StreamFacts,
         sinks: Sequence[Sink] = (),
         *,
         streamed: bool = True,
     ) -> None:
         """`exchange.request` has the offered tools, which help to interpret fragments."""
-        self._dialect, self._exchange = dialect, exchange
-        model = dialect.api.model(exchange.path, exchange.request)
-        self._record = Record(exchange.source, dialect.name, exchange.host, model, streamed=streamed)
+        self._protocol, self._exchange = protocol, exchange
+        model = protocol.api.model(exchange.path, exchange.request)
+        self._record = Record(exchange.source, protocol.name, exchange.host, model, streamed=streamed)
         self._model: str | None = None
         self.schemas = tools.schemas(exchange.request)
         """The schema of the parameters of each offered tool."""
         self.parameters = tools.parameters(self.schemas)
-        self._calls = dialect.calls(self.parameters)
+        self._calls = protocol.calls(self.parameters)
         self._sinks = tuple(sinks)
         self._live = tuple(sink for sink in sinks if sink.live)
         self.each = any(sink.each for sink in self._live)
-        is_lines = dialect.api.stream_form is Form.LINES and dialect.name in UNTERMINATED_EVENT.dialects
-        self._framing = stream_checks.Framing(self.found, dialect.quiet, is_lines=is_lines)
-        self._judged = True
+        is_lines = protocol.api.stream_form is Form.LINES and protocol.name in UNTERMINATED_EVENT.protocols
+        self._framing = stream_checks.Framing(self.found, protocol.quiet, is_lines=is_lines)
+        self._checks = True
         self.discards = False
-        """Whether the client does not get the changes."""
+        """Whether changes are not kept, because the client does not get them."""
         self.faults: Sequence[Picker] = ()
-        """The faults that reach this response."""
+        """The faults that apply to this response."""
         self._found: set[tuple[str, int, int | None]] = set()
         self.resolved: Sequence[ResolvedFragment] = ()
         """The fragments of the last event, with their calls."""
         self.ended = False
-        """Whether the response has announced its end, or a finish reason."""
+        """Whether a finish reason or the terminal event has arrived."""
         self.changes: list[Change] = []
-        """The changes of that event."""
+        """The changes of the last event."""
         self._recovered: list[Call] = []
         for sink in self._sinks:
             sink.begun(self._record)
 
     @property
-    def wanted(self) -> bool:
-        """Whether a sink wants single events."""
+    def has_live_sinks(self) -> bool:
+        """Whether a sink receives single events."""
         return bool(self._live)
 
     @property
     def is_complete(self) -> bool:
-        """Whether the end of the response was seen, and all calls are complete."""
+        """Whether the response has ended, and all calls are complete."""
         return self._record.ended and all(call.complete for call in self._calls.resolved())
 
     def calls(self) -> list[Call]:
         """The calls so far, with the names of their tools."""
         calls = self._calls.resolved()
         for call in calls:
-            call.name = self._dialect.api.tool_name(self._exchange.request, call.name)
+            call.name = self._protocol.api.tool_name(self._exchange.request, call.name)
         return calls
 
     def incomplete_calls(self) -> Sequence[OpenCall]:
-        """The incomplete calls that no finish reason or error explains; none if nothing is judged."""
-        if not self._judged:
+        """The incomplete calls that no finish reason or error explains; empty after `stop_checks`."""
+        if not self._checks:
             return ()
         return stream_checks.cut_off(self._calls.incomplete_calls(), self._record.findings)
 
-    def passes_on(self) -> None:
-        """Stop judging the rest of the response."""
-        self._judged = False
+    def stop_checks(self) -> None:
+        """Do not check the rest of the response."""
+        self._checks = False
 
     def found(self, finding: Finding) -> None:
         """Keep and report a finding; the same one only once."""
@@ -117,11 +117,11 @@ class RecordBuilder:
         for sink in self._live:
             sink.changed(changed)
 
-    def noted(self, name: str, message: str) -> None:
-        """Record a change apart from the events, or one that was not possible."""
+    def add_note(self, name: str, message: str) -> None:
+        """Note a change that is not one of an event, or that was not possible."""
         self._record.notes.append(Note(name, message))
 
-    def recovered(self, calls: Sequence[Call]) -> None:
+    def add_recovered(self, calls: Sequence[Call]) -> None:
         """Add calls that did not arrive and were inserted."""
         self._recovered += calls
 
@@ -132,7 +132,7 @@ class RecordBuilder:
         self.resolved = ()
         self.changes = []
         if frame.data is None:
-            self._judged = self._judged and not frame.oversize
+            self._checks = self._checks and not frame.oversize
             self._framing.without_data(frame)
             for sink in self._live:
                 sink.without_data(frame)
@@ -186,7 +186,7 @@ class RecordBuilder:
         return record
 
     def report_end(self) -> None:
-        """Report that the response is over: nothing more is done to it."""
+        """Report the end of the response to the sinks."""
         record = self._record
         record.calls += self._recovered
         record.faults = [Injected(pick.fault.spec, pick.rolled, pick.touched) for pick in self.faults]

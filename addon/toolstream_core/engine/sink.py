@@ -1,4 +1,4 @@
-"""Receivers of reports on a response, as it arrives and when it is over."""
+"""Receivers of reports on a response, event by event and at its end."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class Sink:
     """Whether it wants frames without calls one by one, not several at once."""
 
     def begun(self, record: Record) -> None:
-        """The protocol is known; `record` has the facts of the request."""
+        """Called when the protocol is known; `record` has the facts of the request."""
 
     def quiet(self, first: int, frames: int, size: int) -> None:
-        """`frames` frames from number `first` on, of `size` bytes, without tool calls."""
+        """Called for `frames` frames without tool calls, from number `first` on, of `size` bytes."""
 
     def without_data(self, frame: Frame) -> None:
-        """A comment, a blank frame, or unread bytes."""
+        """Called for a comment, a blank frame, or unread bytes."""
 
     def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
-        """An event with content, and its fragments with their calls. One that was not parsed has no `frame.json`."""
+        """Called for an event with content, and its fragments with their calls. An unparsed one has no `frame.json`."""
 
     def on_each_skipped(
         self, number: int, arguments: str, call: OpenCall, change: Change | None, event: Callable[[], Event]
     ) -> None:
-        """An event that differs from the last reported one in its number and arguments, and its change, if any.
+        """Called for an event that differs from the last one only in its number and arguments, with its change.
 
         `event` makes it: an event costs more than a line on it.
         """
@@ -42,10 +42,10 @@ class Sink:
             self.changed(change)
 
     def found(self, finding: Finding) -> None:
-        """A defect at the last reported event."""
+        """Called for a defect at the last reported event."""
 
     def changed(self, changed: Change) -> None:
-        """An event was rewritten for the client."""
+        """Called for a rewritten event."""
 
     def ended(self, record: Record) -> None:
-        """The response is over."""
+        """Called when the response has ended."""

@@ -87,7 +87,7 @@ class StreamFacts:
     """Its source, for people: `flows/glm-5.flow#0`, `-`, or the flow's id."""
     host: str = ""
     path: str = ""
-    """Request path with query; decides the order in which dialects are tried."""
+    """Request path with query; decides the order in which protocols are tried."""
     content_type: str = ""
     content_encoding: str = ""
     status: int = 200
@@ -183,7 +183,7 @@ class Record:
     """One response, streamed or not. Its JSON: `docs/inspect.schema.json`."""
 
     source: str
-    dialect: str
+    protocol: str
     host: str
     model: str | None
     streamed: bool = True

@@ -49,7 +49,7 @@ class WireProtocol:
     """
 
     name: str
-    """Its name in options, reports and JSON (`dialect` there)."""
+    """Its name in options, reports and JSON (`protocol` there)."""
     package: str
     """The folder, as a dotted name."""
     calls: type[Calls]

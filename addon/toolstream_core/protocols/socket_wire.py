@@ -113,7 +113,7 @@ class SocketError(NamedTuple):
 class SocketWire(NamedTuple):
     """An API over a WebSocket."""
 
-    dialect: str
+    protocol: str
     """The name of the protocol with which its responses are read."""
     claims: Callable[[str], bool]
     """Whether a request path, with or without query, is one of this API's sockets."""

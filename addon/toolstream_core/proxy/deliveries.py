@@ -199,10 +199,10 @@ class Deliveries:
             why = live.hide(_why(error, ASKING))
             logger.warning("toolstream repeated the request of flow %s without success: %s", flow.id, why)
             if live.reader is not None:
-                live.reader.noted(MISSING_CALLS.name, f"the request was repeated without success: {why}")
+                live.reader.add_note(MISSING_CALLS.name, f"the request was repeated without success: {why}")
             return before
         if live.reader is not None:
-            live.reader.recovered(got.calls)
+            live.reader.add_recovered(got.calls)
             frame = ask.event.frame
             live.reader.changed(Change((MISSING_CALLS.name,), frame.number, [frame], got.frames))
         logger.info(

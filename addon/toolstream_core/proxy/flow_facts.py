@@ -181,8 +181,8 @@ def note_match(flow: http.HTTPFlow, match: Match) -> None:
     facts: dict[str, Any] = {
         "version": VERSION,
         "answer": str(match.outcome),
-        "dialect": match.wanted.dialect,
-        "protocol": match.wanted.dialect,
+        "dialect": match.wanted.protocol,
+        "protocol": match.wanted.protocol,
         "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
         "source": match.saved.source if match.saved else None,
     }

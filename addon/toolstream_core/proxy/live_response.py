@@ -97,7 +97,7 @@ class LiveResponse:
         self._session = Session(
             self.exchange,
             settings,
-            lambda dialect: sinks(self, dialect),
+            lambda protocol: sinks(self, protocol),
             ids=self.ids,
             number=number,
             transit=transit,
@@ -275,9 +275,9 @@ class LiveResponse:
         assert self.reader is not None
         self.cut_off = self._truncated(record)
         if self._forgiven is not None:
-            self.reader.noted(UNTERMINATED_BODY.name, "the response was terminated normally for the client")
+            self.reader.add_note(UNTERMINATED_BODY.name, "the response was terminated normally for the client")
         elif self.cut_off is not None and self.delivering and broken is None:
-            self.reader.noted(self.cut_off.name, "the connection was closed so that the client sees an error")
+            self.reader.add_note(self.cut_off.name, "the connection was closed so that the client sees an error")
 
     def _truncated(self, record: Record) -> Defect | None:
         """Why the response is truncated for the client, which cannot see a broken coding itself."""

@@ -66,13 +66,13 @@ def _entry(name: str) -> Json:
 
 def nothing_saved(match: Match, flows: Sequence[LlmFlow]) -> Json:
     """The body of a 404, in a form that the SDKs of that API display."""
-    dialect = match.wanted.dialect
-    if any(one.request_key.dialect == dialect for one in flows):
+    protocol = match.wanted.protocol
+    if any(one.request_key.protocol == protocol for one in flows):
         near = "; ".join(f"{one.source} {one.why}" for one in match.near)
-        message = f"toolstream has no saved response for this {dialect} request. Near: {near}"
+        message = f"toolstream has no saved response for this {protocol} request. Near: {near}"
     else:
-        message = f"toolstream has no saved {dialect} response. It has: {_listed(flows)}"
-    return named(dialect).error_body(ErrorKind.NOT_FOUND, ErrorKind.NOT_FOUND.status, message)
+        message = f"toolstream has no saved {protocol} response. It has: {_listed(flows)}"
+    return named(protocol).error_body(ErrorKind.NOT_FOUND, ErrorKind.NOT_FOUND.status, message)
 
 
 def assembled(saved: LlmFlow) -> Json:
@@ -80,13 +80,13 @@ def assembled(saved: LlmFlow) -> Json:
     if not saved.record.streamed:
         return saved.payloads[0]
     payloads = [payload for payload in saved.payloads if isinstance(payload, dict)]
-    return named(saved.record.dialect).assembled(payloads, saved.record.calls)
+    return named(saved.record.protocol).assembled(payloads, saved.record.calls)
 
 
 def _listed(flows: Sequence[LlmFlow]) -> str:
     there: dict[str, set[str]] = {}
     for one in flows:
-        there.setdefault(one.request_key.dialect, set()).update(names_of(one)[:1])
+        there.setdefault(one.request_key.protocol, set()).update(names_of(one)[:1])
     return "; ".join(f"{name} ({', '.join(sorted(models))})" for name, models in sorted(there.items()))
 
 
@@ -141,12 +141,12 @@ class Provider(AnyProvider):
     @override
     def example(self, path: str) -> Json:
         protocol, model = claiming(path), model_of(path, ABSENT)
-        of_protocol = [one for one in self._flows if protocol is not None and one.request_key.dialect == protocol.name]
+        of_protocol = [one for one in self._flows if protocol is not None and one.request_key.protocol == protocol.name]
         return next((one.request for one in of_protocol if model in {None, one.request_key.model}), ABSENT)
 
     @override
     def _models(self, kind: ModelList) -> Sequence[str]:
-        usable = [one for one in self._flows if named(one.request_key.dialect).api.model_list is kind]
+        usable = [one for one in self._flows if named(one.request_key.protocol).api.model_list is kind]
         return sorted({name for one in usable for name in names_of(one)})
 
     @override

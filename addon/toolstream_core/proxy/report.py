@@ -267,12 +267,12 @@ class Reporters:
         line = self._log.line if self._logs else None
         report_match(flow, line=line, jsonl=self._jsonl.line if self._jsonl is not None else None)
 
-    def strayed(self, flow: http.HTTPFlow, dialect: str, error: str) -> None:
+    def strayed(self, flow: http.HTTPFlow, protocol: str, error: str) -> None:
         """Report a socket's error that belongs to no response."""
         error, host = redacted(error, secrets_of(flow.request)), flow.request.pretty_host
         if self._logs:
             label = Label("error", f"WS {place_of(flow, host)}{flow.request.path.partition('?')[0]}", flow.id)
-            self._log.line(label.head(None, dialect))
+            self._log.line(label.head(None, protocol))
             begin = f"{'':{MARGIN}}"
             self._log.line(begin + self._paint("error", shortened(error, WIDTH - MARGIN, count=True)))
         if self._jsonl is not None:
@@ -280,8 +280,8 @@ class Reporters:
                 "type": "error",
                 "flow": flow.id,
                 "host": host,
-                "dialect": dialect,
-                "protocol": dialect,
+                "dialect": protocol,
+                "protocol": protocol,
                 "error": error,
             }
             self._jsonl.line(json.dumps(fields, separators=(",", ":")))

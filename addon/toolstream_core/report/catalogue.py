@@ -73,8 +73,8 @@ def described(defect: Defect) -> dict[str, Any]:
         "name": defect.name,
         "severity": defect.severity.value,
         "family": defect.family,
-        "dialects": list(defect.dialects),
-        "protocols": list(defect.dialects),
+        "dialects": list(defect.protocols),
+        "protocols": list(defect.protocols),
         "meaning": defect.meaning,
         "plant": bool(injected(defect)),
         "repair": defect.repair.value if defect.repair else None,
@@ -88,7 +88,7 @@ def injected(defect: Defect) -> tuple[str, ...]:
 
 
 def shapes() -> list[dict[str, Any]]:
-    """The shapes, each with the dialects that it exists in."""
+    """The shapes, each with its protocols."""
     names = list(dict.fromkeys(name for one in PROTOCOLS for name in one.shapes))
     lines = [_shape(name, SHAPES[name], [one.name for one in PROTOCOLS if name in one.shapes]) for name in names]
     return [*lines, _shape(DESTREAM, SHAPES[DESTREAM], [one.name for one in OVER_HTTP])]

@@ -25,8 +25,8 @@ def record_object(record: Record, hide: Callable[[str], str] = str) -> dict[str,
     """One stream. `hide` redacts texts of the stream."""
     return {
         "source": record.source,
-        "dialect": record.dialect,
-        "protocol": record.dialect,
+        "dialect": record.protocol,
+        "protocol": record.protocol,
         "host": record.host,
         "model": _maybe(record.model, hide),
         "streamed": record.streamed,

@@ -69,7 +69,7 @@ def notes(record: Record, hide: Hide = str) -> Iterator[Marked]:
     """The result of each fault, and the other notes on the response."""
     for fault in record.faults:
         yield Marked(
-            fault_line(fault, record.dialect), (("warning", f"fault {word(fault.spec)}"),) if fault.drawn else ()
+            fault_line(fault, record.protocol), (("warning", f"fault {word(fault.spec)}"),) if fault.drawn else ()
         )
     if record.unwrapped:
         removed = "; ".join(printable(hide(note.message)) for note in record.unwrapped)
@@ -112,17 +112,17 @@ def delivered_lines(calls: Sequence[Call], paint: Paint, hide: Hide, width: int)
 _GOT: Final = "client received "
 
 
-def fault_line(fault: Injected, dialect: str) -> str:
+def fault_line(fault: Injected, protocol: str) -> str:
     """The result of a fault in a stream of that protocol."""
-    return f"fault {word(fault.spec)}: {_fate(fault, dialect)}"
+    return f"fault {word(fault.spec)}: {_fate(fault, protocol)}"
 
 
-def _fate(fault: Injected, dialect: str) -> str:
+def _fate(fault: Injected, protocol: str) -> str:
     if fault.changes:
         return counted(fault.changes, "change")
     can = protocols_of(fault.spec.partition(":")[0])
-    if dialect not in can:
-        return f"not possible in {dialect}, only in {', '.join(can)}"
+    if protocol not in can:
+        return f"not possible in {protocol}, only in {', '.join(can)}"
     if fault.drawn:
         return "selected, but nothing in this response matches"
     if _BY_CHANCE.search(fault.spec):
@@ -211,7 +211,7 @@ class Lines(Sink):
 
     @override
     def begun(self, record: Record) -> None:
-        self._protocol = record.dialect
+        self._protocol = record.protocol
         if record.model:
             self._begin(record.model)
 

@@ -139,15 +139,17 @@ def sections(defect: Defect) -> dict[str, str]:
     return {heading: text.strip() for heading, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def specification(defect: Defect, dialect: str) -> tuple[str, str]:
+def specification(defect: Defect, protocol: str) -> tuple[str, str]:
     """The title and address of the specification that the defect violates."""
-    events = named(dialect).api.specification.server_sent_events
-    return SERVER_SENT_EVENTS if events and defect.family == "framing" and defect.code < "TS007" else described(dialect)
+    events = named(protocol).api.specification.server_sent_events
+    return (
+        SERVER_SENT_EVENTS if events and defect.family == "framing" and defect.code < "TS007" else described(protocol)
+    )
 
 
-def described(dialect: str) -> tuple[str, str]:
+def described(protocol: str) -> tuple[str, str]:
     """The title and address of a protocol's own description."""
-    found = named(dialect).api.specification
+    found = named(protocol).api.specification
     return found.title, found.url
 
 
@@ -208,7 +210,7 @@ def asking(path: str, request: Json) -> Json:
         if key in request:
             plain[key] = _last_text(request[key])
     wanted, asks = match_key.read(path, request), match_key.read(path, plain)
-    return plain if asks is not None and wanted is not None and asks.dialect == wanted.dialect else request
+    return plain if asks is not None and wanted is not None and asks.protocol == wanted.protocol else request
 
 
 def _last_text(messages: Json) -> Json:
@@ -326,11 +328,11 @@ def _head(responses: Sequence[ReportedResponse], version: str) -> Iterator[str]:
         what += f"{', injected' if names else 'Injected'} by fault {faults}"
     elif not names:
         what = _TITLES[understanding(responses)]
-    yield f"# {what}: {first.record.dialect} from {escaped(first.record.host or 'an unknown host')}\n"
+    yield f"# {what}: {first.record.protocol} from {escaped(first.record.host or 'an unknown host')}\n"
     yield "| | |\n|---|---|"
     yield f"| provider | {code(first.record.host or '(unknown)')} |"
     yield f"| model | {code(first.record.model or '(unknown)')} |"
-    yield f"| protocol | {first.record.dialect}, {'streamed' if first.record.streamed else 'not streamed'} |"
+    yield f"| protocol | {first.record.protocol}, {'streamed' if first.record.streamed else 'not streamed'} |"
     status = "" if first.status is None else f"HTTP {first.status}, "
     yield f"| response | {status}{counted(first.record.events, 'event')}, {first.record.bytes} bytes |"
     if faults:
@@ -391,17 +393,17 @@ def _calls(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     yield "Intended:\n"
     yield from (f"{number}. {_call(call.name, call.arguments, call)}" for number, call in enumerate(calls, 1))
     for response in responses:
-        for does, read in wrong_readings(response.record.dialect, response.entries, response.record.calls):
+        for does, read in wrong_readings(response.record.protocol, response.entries, response.record.calls):
             yield f"\nA client that {does} reads:\n"
             yield from _read(read)
     yield ""
 
 
 def wrong_readings(
-    dialect: str, entries: Sequence[Entry], intended: Sequence[Call]
+    protocol: str, entries: Sequence[Entry], intended: Sequence[Call]
 ) -> Iterator[tuple[str, list[SteppedCall]]]:
     """The well-known client bugs that misread these entries, each with the calls that it reads; equal results once."""
-    form = named(dialect).call_form
+    form = named(protocol).call_form
     seen = [[(call.name, call.arguments or "{}") for call in intended]]
     for key, does in _CLIENT_BUGS[form].items():
         read = reads(STANDARD.having([key]), form, entries)
@@ -425,10 +427,10 @@ def _call(name: str, arguments: str, call: Call | None = None) -> str:
 
 def _protocol(responses: Sequence[ReportedResponse]) -> Iterator[str]:
     yield "## Protocol\n"
-    dialect = responses[0].record.dialect
+    protocol = responses[0].record.protocol
     rows = _rows(responses)
-    links = dict.fromkeys(specification(defect, dialect) for defect in rows)
-    for title, address in links or [described(dialect)]:
+    links = dict.fromkeys(specification(defect, protocol) for defect in rows)
+    for title, address in links or [described(protocol)]:
         yield f"- [{title}]({address})"
     for defect in rows:
         yield f"- With **{defect.name}**, a correct client {defect.must}."

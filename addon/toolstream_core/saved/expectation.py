@@ -108,7 +108,7 @@ def expectation_of(flows: Iterable[LlmFlow]) -> Expectation:
 
 def _response_of(saved: LlmFlow) -> ExpectedResponse:
     record = saved.record
-    found: dict[str, Any] = {"status": saved.status, "finish": tuple(record.finish)}
+    found: dict[str, Any] = {"dialect": record.protocol, "status": saved.status, "finish": tuple(record.finish)}
     for name, noun in _LISTS.items():
         names = [one.name for one in fields(noun)]
         found[name] = tuple(noun(**{key: getattr(one, key) for key in names}) for one in getattr(record, name))

@@ -24,20 +24,20 @@ _MODEL = 40
 """Characters of a model's name that are kept."""
 
 
-def stem_of(dialect: str, model: str | None, started: float | None, number: int) -> str:
+def stem_of(protocol: str, model: str | None, started: float | None, number: int) -> str:
     """`20261122-061500-openai-chat-gpt-4.1-mini-0001`; without the time if it is unknown.
 
     A foreign name keeps only letters, digits, `.`, `_` and `-`.
     """
     when = [_time(started)] if started else []
     name = _UNSAFE.sub("-", model or "").strip("-._")[:_MODEL].strip("-._")
-    return "-".join([*when, dialect, *([name] if name else []), f"{number:04}"])
+    return "-".join([*when, protocol, *([name] if name else []), f"{number:04}"])
 
 
 def new_stem(first: LlmFlow, taken: set[str]) -> str:
     """A name for the fixture that begins with this response, and that is not `taken`; it is added to `taken`."""
     model, started = first.request_key.model or first.record.model, first.flow.request.timestamp_start
-    stems = (stem_of(first.record.dialect, model, started, number) for number in count(1))
+    stems = (stem_of(first.record.protocol, model, started, number) for number in count(1))
     stem = next(one for one in stems if one not in taken)
     taken.add(stem)
     return stem

@@ -347,7 +347,7 @@ def read_flow(flow: http.HTTPFlow, source: str) -> LlmFlow | None:
         request=request,
         request_body=body,
         # The response shows its protocol better than the path does.
-        request_key=replace(what, dialect=record.dialect),
+        request_key=replace(what, protocol=record.protocol),
         status=flow.response.status_code,
         headers=flow.response.headers.fields,
         chunks=tuple(chunks),
@@ -385,7 +385,7 @@ def _unread(flow: http.HTTPFlow, source: str, what: match_key.RequestKey, broken
     """The record of an error or a disconnect without an event of the protocol."""
     return Record(
         source,
-        what.dialect,
+        what.protocol,
         flow.request.pretty_host,
         what.model,
         streamed=what.form is not Form.WHOLE and broken is not None,

@@ -55,7 +55,7 @@ _FAMILY = re.compile(r"^[a-z]*")
 
 def can_respond(saved: LlmFlow, wanted: RequestKey) -> bool:
     """Whether a saved response fits such a request at all; an HTTP error is the same in all forms."""
-    if saved.request_key.dialect != wanted.dialect:
+    if saved.request_key.protocol != wanted.protocol:
         return False
     return saved.record.streamed or wanted.form is Form.WHOLE or saved.status >= BAD_STATUS
 
@@ -104,7 +104,7 @@ def form_of(saved: LlmFlow) -> Form:
         return Form.MESSAGES
     # One line for each message of a WebSocket.
     lines = saved.chunks and saved.body.startswith(b"{")
-    return Form.LINES if lines else named(saved.record.dialect).api.stream_form
+    return Form.LINES if lines else named(saved.record.protocol).api.stream_form
 
 
 def names_of(saved: LlmFlow) -> list[str]:
@@ -328,7 +328,7 @@ type _Talk = tuple[str, frozenset[str], str]
 
 
 def _talk(wanted: RequestKey) -> _Talk:
-    return wanted.dialect, wanted.tools, wanted.opening
+    return wanted.protocol, wanted.tools, wanted.opening
 
 
 class _Given(NamedTuple):
@@ -473,7 +473,7 @@ class Matcher:
 
         def rank(one: LlmFlow) -> tuple[int | bool, ...]:
             far = distance(one, wanted, self._shared_calls(one, calls))
-            return not can_respond(one, wanted), one.request_key.dialect != wanted.dialect, *far
+            return not can_respond(one, wanted), one.request_key.protocol != wanted.protocol, *far
 
         return tuple(Near(one.source, request.why_not(one)) for one in sorted(self.flows, key=rank)[:NEAR])
 
@@ -507,7 +507,7 @@ def _warms_up(request: Json) -> bool:
 def _key(wanted: RequestKey, request: Json) -> Key:
     """Equal for requests that are equal as values; the base URL, the query and `VARYING` keys do not count."""
     text = json.dumps(_compared(request) if isinstance(request, dict) else None, sort_keys=True, separators=(",", ":"))
-    return wanted.dialect, wanted.form, wanted.model, hashlib.sha256(text.encode()).digest()
+    return wanted.protocol, wanted.form, wanted.model, hashlib.sha256(text.encode()).digest()
 
 
 class _Request(NamedTuple):
@@ -543,8 +543,8 @@ class _Request(NamedTuple):
         return where
 
     def why_not(self, saved: LlmFlow) -> str:
-        if saved.request_key.dialect != self.wanted.dialect:
-            return f"uses another protocol, {saved.request_key.dialect} ({', '.join(names_of(saved)[:1])})"
+        if saved.request_key.protocol != self.wanted.protocol:
+            return f"uses another protocol, {saved.request_key.protocol} ({', '.join(names_of(saved)[:1])})"
         if not can_respond(saved, self.wanted):
             return f"was not streamed; the request asks for {self.wanted.form}"
         return f"differs at {self.parting(saved)}"

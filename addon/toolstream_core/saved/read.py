@@ -47,7 +47,7 @@ def exchange_with(body: bytes, record: Record, saved: Exchange, request: Json = 
     Headers and the query of a request that the file shows are kept: redaction knows the secrets by their names.
     """
     array = body.lstrip().startswith(b"[")
-    protocol, model = named(record.dialect), record.model or "unknown"
+    protocol, model = named(record.protocol), record.model or "unknown"
     url = protocol.api.public_url(model, streamed=record.streamed, array=array)
     query = saved.facts.path.partition("?")[2]
     if query and "?" not in url:

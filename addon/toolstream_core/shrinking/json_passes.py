@@ -81,7 +81,7 @@ def channels(turn: Turn) -> list[Channel]:
     """The texts of a response, in the order in which they begin."""
     sink = _ChannelSink(turn)
     read_body(
-        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], dialects=EVERY_FRAME
+        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], protocols=EVERY_FRAME
     )
     return list(sink.channels.values())
 

@@ -81,7 +81,7 @@ class Condition:
         record, original = turn.record, original_turn.record
         if record is None or original is None:
             return record is original  # an HTTP error need not have an event of the protocol
-        if (record.dialect, record.streamed) != (original.dialect, original.streamed):
+        if (record.protocol, record.streamed) != (original.protocol, original.streamed):
             return False
         if not self.lax and not (_is_framed(turn, original_turn) and _is_over(record, original)):
             return False
@@ -132,8 +132,8 @@ def _fits(turn: Turn, original_turn: Turn) -> bool:
     new_request, old_request = match_key.read(path, new), match_key.read(path, old)
     if new_request is None or old_request is None:
         return new_request is old_request
-    if (new_request.dialect, new_request.form, new_request.model) != (
-        old_request.dialect,
+    if (new_request.protocol, new_request.form, new_request.model) != (
+        old_request.protocol,
         old_request.form,
         old_request.model,
     ):

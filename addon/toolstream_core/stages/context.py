@@ -43,7 +43,7 @@ class Context:
     changed: Callable[[Change], None] = nobody
     incomplete_calls: Callable[[], Sequence[OpenCall]] = tuple
     """The incomplete calls that no finish reason or error of the response explains."""
-    passes_on: Callable[[], None] = lambda: None
+    stop_checks: Callable[[], None] = lambda: None
     """Called if the rest of the response is not checked: it began on another connection, or begins again."""
     reports_only: bool = False
     """Whether only findings are used: the returned frames are discarded, and need not be correct."""

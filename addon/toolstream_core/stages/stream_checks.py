@@ -34,7 +34,7 @@ from toolstream_core.wire.numbers import non_finite
 BY_CLIENT: Final = re.compile(r"\bclient\b", re.IGNORECASE)
 _EXPLAINED = frozenset(defect.code for defect in (LOST_ARGUMENTS, INVALID_ARGUMENTS, MERGED_CALLS, TRAILING_GARBAGE))
 """Findings of a call that explain why its arguments are incomplete although it was not truncated."""
-_SAY_WHY = _EXPLAINED | {CUT_OFF_CALL.code}
+_ALL_EXPLAINED = _EXPLAINED | {CUT_OFF_CALL.code}
 """Findings of a call that explain why its arguments are incomplete."""
 _JOINED: Final = "this event holds several JSON texts; a blank line between events is missing"
 _INCOMPLETE: Final = "incomplete"
@@ -42,18 +42,18 @@ _NO_JSON = frozenset({b"[DONE]", b""})
 
 
 class Framing:
-    """Reports defects of the frames themselves, each kind once."""
+    """Reports defects of frames, each once."""
 
     def __init__(self, found: Callable[[Finding], None], quiet: Callable[[bytes], bool], *, is_lines: bool) -> None:
-        """`found` gets each finding. `quiet` frames are mostly skipped, so they have no findings.
+        """`found` gets each finding. `quiet` frames have none, because most of them are skipped.
 
         `is_lines`: the protocol sends JSON lines; those of other protocols are a file's, whose last line may be open.
         """
         self._found = found
         self._quiet = quiet
         self._is_lines = is_lines
-        self._over = False
-        """Whether the stream's end arrived: every later frame is checked."""
+        self._has_ended = False
+        """Whether the terminal event arrived: every later frame is checked."""
         self._reported: set[str] = set()
 
     def without_data(self, frame: Frame) -> None:
@@ -63,11 +63,11 @@ class Framing:
 
     def with_data(self, frame: Frame, content: EventContent) -> None:
         """Check a frame that was read."""
-        self._over = self._over or content.end
+        self._has_ended = self._has_ended or content.end
         data = frame.data or b""
         if not (content.fragments or content.error) or b"NaN" in data or b"Infinity" in data:
             why = _unreadable(frame, content)
-            if why and (self._over or not self._quiet(frame.raw)):
+            if why and (self._has_ended or not self._quiet(frame.raw)):
                 joined = holds_several(data)
                 self._report(*((JOINED_EVENTS, frame, _JOINED) if joined else (UNPARSABLE_DATA, frame, why)))
         if frame.trailing and (self._is_lines or frame.raw[:1] != b"{" or frame.json is ABSENT):
@@ -81,7 +81,7 @@ class Framing:
 
 
 def _unreadable(frame: Frame, content: EventContent) -> str:
-    """Why the data is not valid JSON; `""` if it is."""
+    """The message for data that is not valid JSON; `""` if it is."""
     data = (frame.data or b"").strip()
     if not (content.fragments or content.error or data in _NO_JSON or data[:1] == b":") and frame.json is ABSENT:
         # An event without its terminator was truncated: that it is not JSON is no defect of its own.
@@ -92,18 +92,18 @@ def _unreadable(frame: Frame, content: EventContent) -> str:
 
 
 def cut_off(calls: Sequence[OpenCall], findings: Sequence[Finding]) -> Sequence[OpenCall]:
-    """The incomplete calls that no finding explains: they were truncated."""
+    """The truncated calls: incomplete ones that no finding explains."""
     explained = {finding.call for finding in findings if finding.code in _EXPLAINED} if calls else ()
     return [call for call in calls if call.position not in explained]
 
 
 def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = ()) -> list[Finding]:
-    """Defects in the end of the response; `incomplete` are the truncated calls that it declares complete.
+    """The defects in the end of the response; `incomplete`: the truncated calls that it declares complete.
 
     A part that is missing because the client disconnected is a note: the provider's stream was correct. A part that an
     unread event may have is no defect.
     """
-    denied = {(call.choice, call.position) for call in incomplete}
+    truncated_positions = {(call.choice, call.position) for call in incomplete}
     last = max(record.events - 1, 0)
     findings = []
     if unread:
@@ -119,12 +119,12 @@ def check(record: Record, unread: str | None, incomplete: Sequence[OpenCall] = (
     elif record.broken and record.ended and not left:
         message = f"the connection broke after the last event ({record.broken})"
         findings.append(UNTERMINATED_BODY.found(last, message))
-    reported = {finding.call for finding in record.findings if finding.code in _SAY_WHY}
+    reported = {finding.call for finding in record.findings if finding.code in _ALL_EXPLAINED}
     findings += _too_long(record.calls)
     for position, call in enumerate(record.calls):
         known = call.complete or call.truncated or call.kind is Kind.SERVER
         if not (known or unread or gap or position in reported):
-            declared = (call.choice, call.position) in denied
+            declared = (call.choice, call.position) in truncated_positions
             defect, lack = (CUT_OFF_CALL, _INCOMPLETE) if declared else _lack(call)
             message = f"the arguments of {call.name or 'a call'} are {lack}"
             lower = None if declared or defect is not CUT_OFF_CALL else severity
@@ -156,7 +156,7 @@ def _too_long(calls: Sequence[Call]) -> list[Finding]:
 
 
 def _lack(call: Call) -> tuple[Defect, str]:
-    """Arguments in which nothing is open were not truncated: they are invalid."""
+    """The defect of incomplete arguments, and its text: if no value is open, they are invalid, not truncated."""
     if begin := lost_beginning(call.arguments):
         return INVALID_ARGUMENTS, f"not valid JSON: {begin} is missing at their beginning"
     text = ArgumentText()

@@ -133,7 +133,7 @@ class SyntheticProvider:
         wanted = match_key.read(path, request)
         if wanted is None:
             return None
-        reader = named(wanted.dialect).api
+        reader = named(wanted.protocol).api
         token = self._token(wanted, body)
         calls = () if self._is_answered(reader, request) else self._calls(reader, request)
         text = "" if calls else DONE if tools.offered(request) else PLAIN
@@ -149,7 +149,7 @@ class SyntheticProvider:
         return f"{', '.join(missing)} is not an offered tool; available tools: {', '.join(offered)}" if missing else ""
 
     def _token(self, wanted: RequestKey, body: bytes) -> str:
-        key = f"{self._seed}|{wanted.dialect}|{hashlib.sha256(body).hexdigest()}"
+        key = f"{self._seed}|{wanted.protocol}|{hashlib.sha256(body).hexdigest()}"
         with self._lock:
             self._requested[key] += 1
             return f"{key}|{self._requested[key]}"
@@ -203,7 +203,7 @@ def final_text(wanted: RequestKey, request: Json) -> Written:
 
 def _written(response: HealthyResponse, wanted: RequestKey, missing: str = "") -> Written:
     """A response in the requested form; `missing` as in `Written.not_offered`."""
-    protocol = named(wanted.dialect)
+    protocol = named(wanted.protocol)
     if wanted.form is Form.WHOLE:
         return Written(protocol, wanted, (), protocol.healthy_unstreamed(response), response.calls, missing)
     return Written(protocol, wanted, tuple(protocol.healthy_stream(response)), ABSENT, response.calls, missing)

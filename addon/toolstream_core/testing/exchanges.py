@@ -169,7 +169,7 @@ class SentRequest(Entry):
     def protocol(self) -> str | None:
         """`openai-chat`, …; `None` if it is not for an LLM."""
         wanted = match_key.read(self.path, self.json) if self.method == "POST" else None
-        return wanted.dialect if wanted else None
+        return wanted.protocol if wanted else None
 
     @cached_property
     def tools(self) -> tuple[str, ...]:

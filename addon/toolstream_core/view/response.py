@@ -271,7 +271,7 @@ class ReadResponse:
         return {
             **self._head(),
             "model": record.model or "",
-            "protocol": record.dialect,
+            "protocol": record.protocol,
             "streamed": record.streamed,
             "choices": self._choices(),
             "state": self._state(record),

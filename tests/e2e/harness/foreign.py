@@ -126,7 +126,7 @@ class Client(NamedTuple):
 
     toolchain: str
     name: str
-    dialect: str
+    protocol: str
     finish: str
     """The finish reason that it returns for a turn with tool calls."""
 
@@ -166,7 +166,7 @@ class SocketClient(NamedTuple):
 
     toolchain: str
     name: str
-    dialect: str
+    protocol: str
     lanes: int = 1
     """The number of concurrent responses on one socket."""
     compressions: tuple[bool, ...] = (True, False)

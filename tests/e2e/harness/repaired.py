@@ -131,9 +131,9 @@ class EndRecords:
                     self._records.put(line["record"])
 
 
-def tools(dialect: str) -> Any:
+def tools(protocol: str) -> Any:
     """The tools of each request."""
-    return request(dialect)["tools"]
+    return request(protocol)["tools"]
 
 
 def chat_deltas(sdks: Sdks, model: str, headers: Mapping[str, str]) -> Reading:
@@ -315,7 +315,7 @@ class Reader(NamedTuple):
     """One way to use an SDK."""
 
     name: str
-    dialect: str
+    protocol: str
     read: Read
     finish: str
     """The finish reason that it returns for a turn with tool calls."""

@@ -22,7 +22,7 @@ ABOUT = "Tells the weather of a city."
 class Sample:
     """A request and its response, with and without a stream."""
 
-    dialect: str
+    protocol: str
     path: str
     request: dict[str, Any]
     content_type: str
@@ -70,7 +70,7 @@ def openai_chat(call_id: str, city: str) -> Sample:
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}
     return Sample(
-        dialect="openai-chat",
+        protocol="openai-chat",
         path="/v1/chat/completions",
         request={
             "model": "gpt-test",
@@ -114,7 +114,7 @@ def openai_responses(call_id: str, city: str) -> Sample:
         {"type": "response.completed", "response": ended},
     ]
     return Sample(
-        dialect="openai-responses",
+        protocol="openai-responses",
         path="/v1/responses",
         request={
             "model": "gpt-test",
@@ -155,7 +155,7 @@ def anthropic(call_id: str, city: str) -> Sample:
         {"type": "message_stop"},
     ]
     return Sample(
-        dialect="anthropic",
+        protocol="anthropic",
         path="/v1/messages",
         request={
             "model": "claude-test",
@@ -187,7 +187,7 @@ def gemini(call_id: str, city: str) -> Sample:
         response([{"text": ""}], finishReason="STOP"),
     ]
     return Sample(
-        dialect="gemini",
+        protocol="gemini",
         path="/v1beta/models/gemini-test:streamGenerateContent?alt=sse",
         request={
             "contents": [{"role": "user", "parts": [{"text": f"weather? {call_id}"}]}],
@@ -213,7 +213,7 @@ def ollama(call_id: str, city: str) -> Sample:
     events: list[dict[str, Any]] = [{**head, "message": message, "done": False} for message in (text, calling)]
     events.append({**head, "message": empty, **over})
     return Sample(
-        dialect="ollama",
+        protocol="ollama",
         path="/api/chat",
         request={
             "model": "llama-test",
@@ -249,7 +249,7 @@ def cohere(call_id: str, city: str) -> Sample:
         {"type": "message-end", "delta": ended},
     ]
     return Sample(
-        dialect="cohere-v2",
+        protocol="cohere-v2",
         path="/v2/chat",
         request={
             "model": "command-test",
@@ -285,7 +285,7 @@ def interactions(call_id: str, city: str) -> Sample:
         {"interaction": over, "event_type": "interaction.completed"},
     ]
     return Sample(
-        dialect="gemini-interactions",
+        protocol="gemini-interactions",
         path="/v1beta/interactions",
         request={
             "model": "gemini-test",
@@ -323,7 +323,7 @@ def bedrock(call_id: str, city: str) -> Sample:
     schema = {"inputSchema": {"json": PARAMETERS}}
     message = {"role": "assistant", "content": [{"toolUse": {**tool, "input": {"city": city}}}]}
     return Sample(
-        dialect="bedrock",
+        protocol="bedrock",
         path="/model/amazon.nova-test-v1%3A0/converse-stream",
         request={
             "messages": [{"role": "user", "content": [{"text": "weather?"}]}],

@@ -18,7 +18,7 @@ CALL = [start(24), more(24, '{"a":'), more(24, "1}"), stop(24)]
 def test_calls_are_read_from_named_and_keyed_events(keyed: bool) -> None:
     """Calls are read from events named by their messages, and from events keyed by name in a chunk."""
     _, record = run(body([*BEGIN, text(0, "Hm."), stop(0), *CALL, *END], keyed=keyed))
-    assert (record.dialect, record.finish, record.ended) == ("bedrock", ["tool_use"], True)
+    assert (record.protocol, record.finish, record.ended) == ("bedrock", ["tool_use"], True)
     assert calls(record) == [("tooluse_24", "f", {"a": 1})]
     assert record.findings == []
 

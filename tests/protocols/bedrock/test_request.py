@@ -37,7 +37,7 @@ def test_the_protocol_and_form_of_a_request(path: str, name: str, form: Form) ->
     """Protocol and form are determined by the path, or by fields that only Converse has."""
     found = match_key.read(path, REQUEST)
     assert found is not None
-    assert (found.dialect, found.form) == (name, form)
+    assert (found.protocol, found.form) == (name, form)
     assert len([one for one in PROTOCOLS if one.claims(path)]) == int(path.startswith("/model"))
 
 

@@ -76,7 +76,7 @@ def test_nothing_is_changed_with_any_options() -> None:
     exchange = StreamFacts(content_type=LINES, request={"tools": [{"functionDeclarations": [{"name": "f"}]}]})
     plain = read_body([body], exchange)
     assert plain is not None
-    assert plain.dialect == "gemini-live"
+    assert plain.protocol == "gemini-live"
     found = {one.name for one in plain.findings}
     assert {"cut-off-call", "leaked-hermes"} <= found
     session = Session(exchange, Settings(SAFE | {one.code for one in plain.findings}, ("whole-calls",)))

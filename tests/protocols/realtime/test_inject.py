@@ -10,7 +10,7 @@ from toolstream_core.settings import Settings
 
 def test_a_leak_is_injected_into_a_response_without_an_id() -> None:
     """A leak injected into a response without an id adds events without `response_id`."""
-    healthy = next(one for one in over_all_transports() if (one.dialect, one.name) == ("openai-realtime", "fragments"))
+    healthy = next(one for one in over_all_transports() if (one.protocol, one.name) == ("openai-realtime", "fragments"))
     *frames, last = healthy.frames
     body = b"".join(frames) + json.dumps({**json.loads(last), "response": None}).encode() + b"\n"
     session = Session(healthy.exchange, Settings(faults=((Fault(name="leaked-code"), Budget(None)),)))

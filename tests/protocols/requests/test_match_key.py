@@ -42,7 +42,7 @@ CHAT = {"model": "m", "messages": HI}
 
 
 @pytest.mark.parametrize(
-    ("path", "request_", "dialect"),
+    ("path", "request_", "protocol"),
     [
         ("/v1/chat/completions", CHAT, "openai-chat"),
         ("/openai/deployments/d/chat/completions?api-version=1", {"messages": HI}, "openai-chat"),
@@ -57,15 +57,15 @@ CHAT = {"model": "m", "messages": HI}
         ("/api/chat", {"model": "m", "messages": HI}, "ollama"),
     ],
 )
-def test_the_protocol_is_that_of_a_known_path(path: str, request_: Any, dialect: str) -> None:
+def test_the_protocol_is_that_of_a_known_path(path: str, request_: Any, protocol: str) -> None:
     """A known path determines the protocol, independent of the body."""
     key = read(path, request_)
     assert key
-    assert key.dialect == dialect
+    assert key.protocol == protocol
 
 
 @pytest.mark.parametrize(
-    ("request_", "dialect"),
+    ("request_", "protocol"),
     [
         (CHAT, "openai-chat"),
         ({**CHAT, "tools": [TOOL]}, "openai-chat"),
@@ -83,11 +83,11 @@ def test_the_protocol_is_that_of_a_known_path(path: str, request_: Any, dialect:
         ({"messages": [], "inferenceConfig": {"maxTokens": 9}}, "bedrock"),
     ],
 )
-def test_the_protocol_is_recognised_by_the_body(request_: Any, dialect: str) -> None:
+def test_the_protocol_is_recognised_by_the_body(request_: Any, protocol: str) -> None:
     """On an unknown path, the body determines the protocol."""
     key = read("/gateway/llm", request_)
     assert key
-    assert key.dialect == dialect
+    assert key.protocol == protocol
     assert looks_like_llm("/gateway/llm", request_)
 
 

@@ -97,7 +97,7 @@ def test_a_socket_is_recognized_by_its_first_messages(socket: SocketThroughAddon
     socket.send(CREATE, client=True)
     for event in EVENTS:
         socket.send(event)
-    assert [record.dialect for record in socket.records] == ["openai-responses"]
+    assert [record.protocol for record in socket.records] == ["openai-responses"]
     other = SocketThroughAddon(socket.addon, RecordSink(), socket.context)
     other.flow.id = "other"
     other.open("/chat")
@@ -162,6 +162,6 @@ def test_a_realtime_error_belongs_to_the_request_that_it_names(socket: SocketThr
         error = {"type": "server_error", "code": "busy", "message": "come again", "event_id": named}
         socket.send({"type": "error", "event_id": "event_1", "error": error})
     [record] = socket.records
-    assert (record.dialect, record.model, record.events) == ("openai-realtime", "gpt-realtime", 1)
+    assert (record.protocol, record.model, record.events) == ("openai-realtime", "gpt-realtime", 1)
     assert record.error is not None
     assert "come again" in record.error

@@ -54,7 +54,7 @@ def comparable(record: Record | None) -> object:
     """Return the protocol, finish reason and calls of a record."""
     assert record is not None
     return (
-        record.dialect,
+        record.protocol,
         record.finish,
         [(call.name, call.id, json.loads(call.arguments), call.complete) for call in record.calls],
     )

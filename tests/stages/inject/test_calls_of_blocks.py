@@ -13,8 +13,8 @@ from toolstream_core.model import Record, StreamFacts
 from toolstream_core.settings import Settings
 
 DIALECTS = ("anthropic", "bedrock", "cohere-v2", "gemini-interactions")
-TWO = {one.dialect: one for one in streams() if one.name == "fragments of two"}
-ONE = {one.dialect: one for one in streams() if one.name == "fragments"}
+TWO = {one.protocol: one for one in streams() if one.name == "fragments of two"}
+ONE = {one.protocol: one for one in streams() if one.name == "fragments"}
 EARLIER: dict[str, Any] = {
     "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "id": "old_1", "name": "f", "input": {}}]},
     "bedrock": {"role": "assistant", "content": [{"toolUse": {"toolUseId": "old_1", "name": "f", "input": {}}}]},
@@ -37,37 +37,37 @@ def inject(healthy: Healthy, name: str, *, cut: int | None = None, request: Any 
     return out, record
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_later_calls_are_merged_into_the_first(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", DIALECTS)
+def test_later_calls_are_merged_into_the_first(protocol: str) -> None:
     """The injected `merged-calls` is one call with the arguments of both."""
-    _, record = inject(TWO[dialect], "merged-calls")
+    _, record = inject(TWO[protocol], "merged-calls")
     [call] = record.calls
     assert call.name == "get_weather"
     assert call.arguments.count("{") == 2
     assert [finding.name for finding in record.findings] == ["merged-calls"]
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_single_call_is_not_changed(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", DIALECTS)
+def test_a_single_call_is_not_changed(protocol: str) -> None:
     """`merged-calls` does not change a stream with one call, also if it is truncated."""
-    healthy = ONE[dialect]
+    healthy = ONE[protocol]
     for count in range(1, len(healthy.frames) + 1):
         assert inject(healthy, "merged-calls", cut=count)[0] == b"".join(healthy.frames[:count])
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_calls_are_repeated_as_text(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", DIALECTS)
+def test_calls_are_repeated_as_text(protocol: str) -> None:
     """The injected `leaked-twice` keeps the calls and repeats them as text."""
-    _, record = inject(TWO[dialect], "leaked-twice")
+    _, record = inject(TWO[protocol], "leaked-twice")
     assert [call.name for call in record.calls] == ["get_weather", "get_time"]
     assert {finding.name for finding in record.findings} == {"leaked-twice", "leaked-hermes"}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_call_gets_an_id_of_an_earlier_turn(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", DIALECTS)
+def test_a_call_gets_an_id_of_an_earlier_turn(protocol: str) -> None:
     """The injected `reused-id` gives a call an id from the request, and changes nothing if there is none."""
-    healthy = ONE[dialect]
-    request = {**healthy.exchange.request, "messages": [EARLIER[dialect]]}
+    healthy = ONE[protocol]
+    request = {**healthy.exchange.request, "messages": [EARLIER[protocol]]}
     _, record = inject(healthy, "reused-id", request=request)
     assert [call.id for call in record.calls] == ["old_1"]
     assert [finding.name for finding in record.findings] == ["reused-id"]

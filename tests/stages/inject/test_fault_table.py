@@ -34,7 +34,7 @@ CODECS: dict[str, Callable[[], EventCodec]] = {
     "bedrock": lambda: BlockCodec(BEDROCK),
     "cohere-v2": lambda: BlockCodec(COHERE),
 }
-TWO = [one for one in streams() if one.name == "fragments of two" and one.dialect in CODECS]
+TWO = [one for one in streams() if one.name == "fragments of two" and one.protocol in CODECS]
 
 
 def test_a_defect_has_one_cause_in_each_protocol() -> None:
@@ -44,18 +44,18 @@ def test_a_defect_has_one_cause_in_each_protocol() -> None:
     assert all(one.protocols for one in CAUSES)
 
 
-@pytest.mark.parametrize("dialect", [name for name, injectors in INJECTORS.items() if injectors])
-def test_every_cause_of_a_protocol_is_an_injector_of_it(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", [name for name, injectors in INJECTORS.items() if injectors])
+def test_every_cause_of_a_protocol_is_an_injector_of_it(protocol: str) -> None:
     """Each cause of a protocol is one of its injectors."""
-    assert {one.defect.name for one in CAUSES if dialect in one.protocols} <= INJECTORS[dialect].keys()
+    assert {one.defect.name for one in CAUSES if protocol in one.protocols} <= INJECTORS[protocol].keys()
 
 
 @pytest.mark.parametrize("healthy", TWO, ids=str)
 def test_a_cause_works_in_every_protocol_with_the_field(healthy: Healthy, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cause that names fields, not keys of a protocol, works in every protocol with those fields."""
     defect = per_call(MISSING_NAME, on(START & later_call & has("name"), it(name="other")))
-    added = injectors(healthy.dialect, CODECS[healthy.dialect], [defect])
-    monkeypatch.setitem(INJECTORS[healthy.dialect], "missing-name", added["missing-name"])
+    added = injectors(healthy.protocol, CODECS[healthy.protocol], [defect])
+    monkeypatch.setitem(INJECTORS[healthy.protocol], "missing-name", added["missing-name"])
     outcome = injected(healthy.body, healthy.exchange, "missing-name")
     assert outcome.record.faults[0].changes == 1
     assert [call.name for call in outcome.record.calls] == ["get_weather", "other"]

@@ -9,7 +9,7 @@ import pytest
 from tests.invariants.driven import injected, inspected
 from tests.invariants.healthy import Healthy, streams
 
-STARTED = [one for one in streams() if one.dialect in {"anthropic", "cohere-v2", "bedrock", "gemini-interactions"}]
+STARTED = [one for one in streams() if one.protocol in {"anthropic", "cohere-v2", "bedrock", "gemini-interactions"}]
 WITH_ARGUMENTS = [
     one for one in STARTED if any(json.loads(call.arguments) for call in inspected(one.body, one.exchange).record.calls)
 ]

@@ -12,7 +12,7 @@ from toolstream_core.engine.session import Session
 from toolstream_core.settings import Settings
 
 NAME = "early-finish"
-HEALTHY = [one for one in streams() if one.dialect in {"bedrock", "cohere-v2"}]
+HEALTHY = [one for one in streams() if one.protocol in {"bedrock", "cohere-v2"}]
 WITH_FRAGMENTS = [one for one in HEALTHY if one.name in {"fragments", "fragments of two"}]
 
 
@@ -23,7 +23,7 @@ def early(healthy: Healthy) -> bytes:
 
 def events(healthy: Healthy, body: bytes) -> list[bytes]:
     """Split a body into events."""
-    return Healthy(healthy.dialect, "", body).frames
+    return Healthy(healthy.protocol, "", body).frames
 
 
 @pytest.mark.parametrize("healthy", WITH_FRAGMENTS, ids=str)
@@ -33,8 +33,8 @@ def test_an_early_finish_reason_is_moved_after_the_calls(healthy: Healthy) -> No
     fixed = repaired(body, healthy.exchange, NAME)
     assert fixed.finding_names == [NAME]
     assert set(fixed.record.changes) == {NAME}
-    assert strict.calls(healthy.dialect, fixed.out, healthy.exchange) == strict.calls(
-        healthy.dialect, healthy.body, healthy.exchange
+    assert strict.calls(healthy.protocol, fixed.out, healthy.exchange) == strict.calls(
+        healthy.protocol, healthy.body, healthy.exchange
     )
     assert inspected(fixed.out, healthy.exchange).finding_names == []
     assert sorted(events(healthy, fixed.out)) == sorted(events(healthy, body))
@@ -72,7 +72,7 @@ def test_a_held_finish_reason_is_sent_after_a_disconnect(healthy: Healthy) -> No
 
 def test_a_finish_reason_is_held_over_some_comments() -> None:
     """A finish reason is held over a few comments; before many comments, it is sent."""
-    (healthy,) = [one for one in WITH_FRAGMENTS if (one.dialect, one.name) == ("cohere-v2", "fragments")]
+    (healthy,) = [one for one in WITH_FRAGMENTS if (one.protocol, one.name) == ("cohere-v2", "fragments")]
     frames = events(healthy, early(healthy))
     at = next(at for at, frame in enumerate(frames) if b"message-end" in frame)
     for count, moved in ((2, True), (40, False)):

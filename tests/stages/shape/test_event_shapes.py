@@ -109,7 +109,7 @@ def test_calls_alternate() -> None:
 
 def test_events_of_items_alternate() -> None:
     """`interleaved` alternates the events of two items, and numbers them again."""
-    [healthy] = [one for one in streams() if (one.dialect, one.name) == ("openai-responses", "fragments of two")]
+    [healthy] = [one for one in streams() if (one.protocol, one.name) == ("openai-responses", "fragments of two")]
     out = payloads(shaped(healthy.body, healthy.exchange, "interleaved"))
     received = payloads(healthy.body)
     places = [one["output_index"] for one in out if "output_index" in one]

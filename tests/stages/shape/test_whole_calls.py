@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 type Payload = dict[str, Any]
 
-BY_DIALECT = {one: [stream for stream in streams() if stream.dialect == one] for one in PATHS}
-SHAPED = [one for dialect in ("openai-chat", "openai-responses", "anthropic") for one in BY_DIALECT[dialect]]
+BY_DIALECT = {one: [stream for stream in streams() if stream.protocol == one] for one in PATHS}
+SHAPED = [one for protocol in ("openai-chat", "openai-responses", "anthropic") for one in BY_DIALECT[protocol]]
 
 
-def end_at_limit(dialect: str, received: list[Payload]) -> list[Payload | str]:
+def end_at_limit(protocol: str, received: list[Payload]) -> list[Payload | str]:
     """Return the end events of a provider at the token limit."""
-    if dialect == "openai-chat":
+    if protocol == "openai-chat":
         return [{**received[0], "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}, "[DONE]"]
-    if dialect == "anthropic":
+    if protocol == "anthropic":
         stopped = [one["index"] for one in received if one["type"] == "content_block_stop"]
         started = [one["index"] for one in received if one["type"] == "content_block_start"]
         stops: list[Payload | str] = [
@@ -61,21 +61,21 @@ def end_at_limit(dialect: str, received: list[Payload]) -> list[Payload | str]:
 def truncated(healthy: Healthy) -> Iterator[tuple[bytes, bool]]:
     """Yield the stream truncated after each event, without and with end events, and whether it has these."""
     frames = healthy.frames
-    first = 2 if healthy.dialect == "openai-responses" else 1
+    first = 2 if healthy.protocol == "openai-responses" else 1
     for end in range(first, len(frames)):
         received = b"".join(frames[:end])
         yield received, False
         if not inspected(received, healthy.exchange).record.ended:
-            yield received + sse(*end_at_limit(healthy.dialect, payloads(received))), True
+            yield received + sse(*end_at_limit(healthy.protocol, payloads(received))), True
 
 
-def indexes(dialect: str, body: bytes) -> list[int]:
+def indexes(protocol: str, body: bytes) -> list[int]:
     """Return the indexes of the starts of calls, items or blocks."""
     events = payloads(body)
-    if dialect == "openai-chat":
+    if protocol == "openai-chat":
         deltas = [choice["delta"] for one in events for choice in one["choices"]]
         return [entry["index"] for delta in deltas for entry in delta.get("tool_calls", ())]
-    key, kind = {"anthropic": ("index", "block_start"), "openai-responses": ("output_index", "item.added")}[dialect]
+    key, kind = {"anthropic": ("index", "block_start"), "openai-responses": ("output_index", "item.added")}[protocol]
     return [one[key] for one in events if one["type"].endswith(kind)]
 
 
@@ -90,7 +90,7 @@ def test_no_incomplete_call_is_sent(healthy: Healthy) -> None:
         complete = [(call.name, json.loads(call.arguments)) for call in before.calls if call.complete]
         assert [call for call in after.calls if call[0] != "ping"] == [call for call in complete if call[0] != "ping"]
         assert all(call in intended for call in after.calls)
-        assert indexes(healthy.dialect, out) == list(range(len(indexes(healthy.dialect, out))))
+        assert indexes(healthy.protocol, out) == list(range(len(indexes(healthy.protocol, out))))
         assert "cut-off-call" not in after.finding_names
         assert after.record.finish == before.finish
         assert after.record.ended == ended or not ended
@@ -104,14 +104,14 @@ def texts(body: bytes) -> str:
     return "".join([*choices, *(one["delta"]["text"] for one in events if "text" in str(one.get("delta")))])
 
 
-@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic"])
-def test_a_header_alone_is_not_sent(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses", "anthropic"])
+def test_a_header_alone_is_not_sent(protocol: str) -> None:
     """A header of a tool without parameters is sent at the end of the turn, and not at the token limit."""
-    healthy = next(one for one in BY_DIALECT[dialect] if one.name == "without arguments")
+    healthy = next(one for one in BY_DIALECT[protocol] if one.name == "without arguments")
     frames = healthy.frames
     at = 1 + next(at for at, frame in enumerate(frames) if b'"ping"' in frame)
     head = b"".join(frames[:at])
-    for body in (head, head + sse(*end_at_limit(dialect, payloads(head)))):
+    for body in (head, head + sse(*end_at_limit(protocol, payloads(head)))):
         assert inspected(shaped(body, healthy.exchange, "whole-calls"), healthy.exchange).record.calls == []
     assert [
         name for name, _ in inspected(shaped(healthy.body, healthy.exchange, "whole-calls"), healthy.exchange).calls
@@ -273,10 +273,10 @@ def test_a_call_completed_after_its_finish_reason_is_sent() -> None:
     assert payloads(outcome.out) == [finish, chunk('{"a":1}', id="a")]
 
 
-@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic"])
-def test_dropped_calls_are_recorded_as_changes(dialect: str) -> None:
+@pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses", "anthropic"])
+def test_dropped_calls_are_recorded_as_changes(protocol: str) -> None:
     """A dropped call is recorded as a change and reported as cut off."""
-    healthy = BY_DIALECT[dialect][0]
+    healthy = BY_DIALECT[protocol][0]
     body = b"".join(healthy.frames[: len(healthy.frames) // 2])
     outcome = run(body, healthy.exchange, Settings(SAFE, ("whole-calls",)))
     assert outcome.record.changed

@@ -113,7 +113,7 @@ FORM: Final = CompleteCallForm(
         "patches": ("partialArgs",),
         "goes_on": ("willContinue",),
     },
-    defects=frozenset(defect.name for defect in DEFECTS if GEMINI in defect.dialects),
+    defects=frozenset(defect.name for defect in DEFECTS if GEMINI in defect.protocols),
     split_end=split_end,
     failure={"candidates": [{"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]},
     # https://ai.google.dev/api/generate-content#FinishReason

@@ -66,7 +66,7 @@ def is_empty(payload: Json) -> bool:
 FORM: Final = CompleteCallForm(
     calls=calls,
     fields={"id": ("id",), "name": ("function", "name"), "arguments": ("function", "arguments")},
-    defects=frozenset(defect.name for defect in DEFECTS if OLLAMA in defect.dialects),
+    defects=frozenset(defect.name for defect in DEFECTS if OLLAMA in defect.protocols),
     split_end=split_end,
     failure={"error": "error parsing tool call"},
     emptied=emptied,

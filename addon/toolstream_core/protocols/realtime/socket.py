@@ -308,7 +308,7 @@ class RealtimeHost(RealtimeTalk, SocketHost):
 
 
 REALTIME_SOCKET: Final = SocketWire(
-    dialect=REALTIME.name,
+    protocol=REALTIME.name,
     claims=REALTIME.claims,
     recognise=_is_realtime,
     talk=RealtimeTalk,

@@ -21,7 +21,7 @@ from toolstream_core.wire.json_paths import top_keys
 class RequestKey:
     """The properties of a request that decide which saved response fits it."""
 
-    dialect: str
+    protocol: str
     """The protocol's name."""
     model: str | None
     form: Form
@@ -55,7 +55,7 @@ def read(path: str, request: Json) -> RequestKey | None:
         return None
     reader = protocol.api
     return RequestKey(
-        dialect=protocol.name,
+        protocol=protocol.name,
         model=model_of(path, request),
         form=reader.form(path, request),
         tools=frozenset(tools.schemas(request)),

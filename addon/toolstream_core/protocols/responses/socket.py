@@ -199,7 +199,7 @@ def _placed(message: Json, reply: Json) -> Json:
 
 
 RESPONSES_SOCKET: Final = SocketWire(
-    dialect=RESPONSES.name,
+    protocol=RESPONSES.name,
     claims=RESPONSES.claims,
     recognise=lambda message: json_access.get(message, "type") == _CREATE,
     talk=ResponsesTalk,

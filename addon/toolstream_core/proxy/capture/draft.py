@@ -201,7 +201,7 @@ class Draft:
 
     def _name(self, ending: Ending) -> str:
         named = ending.record or _requested(ending)
-        protocol = "unknown" if named is None else named.dialect
+        protocol = "unknown" if named is None else named.protocol
         model = None if named is None else named.model
         model = None if model is None else redacted_text(model, self._store.redaction, self._known)
         return stem(ending.state["request"]["timestamp_start"], protocol, model)

@@ -182,7 +182,7 @@ class Sockets:
             lambda request: self._begin(relay, request),
             lambda content: with_own_ids(content, self._ids, place),
             self._close,
-            lambda error: self._strayed(flow, wire.dialect, error),
+            lambda error: self._strayed(flow, wire.protocol, error),
             lambda: self._failed(flow),
         )
         self._relays[flow.id] = relay

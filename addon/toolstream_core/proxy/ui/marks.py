@@ -83,7 +83,7 @@ def clear(flow: http.HTTPFlow) -> None:
 def _put_metadata(flow: http.HTTPFlow, seen: Seen) -> None:
     record, judged = seen.record, seen.judged
     if record is not None:
-        flow.metadata[PROTOCOL] = record.dialect
+        flow.metadata[PROTOCOL] = record.protocol
         if names := dict.fromkeys(one.name for one in record.findings):
             flow.metadata[FINDINGS] = ", ".join(names)
     if judged is not None:

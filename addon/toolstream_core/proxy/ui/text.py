@@ -31,7 +31,7 @@ def response_lines(facts: Facts, seen: Seen) -> Iterator[str]:
         yield f"verdict: {without_verdict(record)}"
     else:
         yield from _verdict(judged)
-    yield f"response: {record.dialect}, {overview(seen.record or record, None).text}"
+    yield f"response: {record.protocol}, {overview(seen.record or record, None).text}"
     if record.error:
         yield f"error: {printable(record.error)}"
     for marked in notes(seen.record or record, seen.hide):

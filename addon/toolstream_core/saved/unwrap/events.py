@@ -77,7 +77,7 @@ class Found:
     """The event's name, `""` if it has none."""
     data: str
     payload: Json = ABSENT
-    dialect: WireProtocol | None = None
+    protocol: WireProtocol | None = None
     content: EventContent | None = None
     is_complete: bool = False
     """Whether it is a complete response without streaming."""
@@ -231,7 +231,7 @@ class Scanner:
         if self._open is not None and (_MEMBER.fullmatch(line) if self._open.is_json else self._is_field(line)):
             return ()
         fresh = Scanner(self._nesting, parts=self._parts)
-        return [one for one in fresh.line(line) if one.dialect is not None and not one.is_complete]
+        return [one for one in fresh.line(line) if one.protocol is not None and not one.is_complete]
 
     def _is_field(self, line: str) -> bool:
         """Whether a line is a field of the open printed object: named, and indented deeper or after a comma."""
@@ -311,7 +311,7 @@ class Scanner:
                     line.opened = place
         found, line.at = value or ([], start.end())
         for one in found:
-            if one.dialect is not None:
+            if one.protocol is not None:
                 one.lead = one.lead or _lead(line.text[start.start() :])
         if found:
             line.found = True
@@ -384,7 +384,7 @@ class Scanner:
         inner = Scanner(self._nesting + 1, parts=self._parts)
         found = list(inner.scan(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
         self.elided = self.elided or inner.elided
-        if not any(one.dialect or one.data == _DONE for one in found):
+        if not any(one.protocol or one.data == _DONE for one in found):
             return []
         alone = len(found) >= _WHOLE_STREAM and any(one.ends for one in found)
         if alone and text in self._texts:
@@ -400,7 +400,7 @@ class Scanner:
 
     def _object(self, prefix: str, notation: str, text: str, payload: Json, before: str) -> list[Found]:
         event = self._event(prefix, notation, text, payload, before)
-        if event.dialect is not None:
+        if event.protocol is not None:
             return [event]
         self._texts.clear()
         inner = list(self._walk(payload, Group(prefix, notation), before, ABSENT))
@@ -432,7 +432,7 @@ class Scanner:
     def _within(self, value: Json, group: Group, before: str, request: Json, depth: int) -> Iterator[Found]:
         if isinstance(value, dict):
             event = recognised(Found(group, "", "", value, before=before, request=request))
-            if event.dialect is not None:
+            if event.protocol is not None:
                 event.data = encoded(event.payload).decode("utf-8", "replace")
                 yield event
                 return
@@ -440,7 +440,7 @@ class Scanner:
 
     def _event(self, prefix: str, notation: str, data: str, payload: Json, before: str = "") -> Found:
         found = recognised(Found(Group(prefix, notation), self._names.pop(prefix, ""), data, payload, before=before))
-        if self._parts and found.dialect is None and (chunk := chunk_of(payload)):
+        if self._parts and found.protocol is None and (chunk := chunk_of(payload)):
             text = encoded(chunk).decode("utf-8", "replace")
             return recognised(replace(found, data=text, payload=chunk, is_part=True))
         return found
@@ -472,16 +472,16 @@ def recognised(found: Found) -> Found:
     data = encoded(payload) if payload is not ABSENT and not found.data else found.data.encode("utf-8", "replace")
     frame = Frame(b"", 0, data, found.name)
     if isinstance(payload, dict):
-        found.dialect = next((each for each in PROTOCOLS if each.recognise(found.name, payload)), None)
-    if found.dialect is not None:
+        found.protocol = next((each for each in PROTOCOLS if each.recognise(found.name, payload)), None)
+    if found.protocol is not None:
         frame.json = payload
-        found.content = found.dialect.read(frame)
-        content, response = found.content, found.dialect.read_response(payload)
+        found.content = found.protocol.read(frame)
+        content, response = found.content, found.protocol.read_response(payload)
         has_message = bool(response.fragments or response.text)
         found.is_complete = has_message and not (content.fragments or content.text)
         found.may_be_complete = (
             has_message
-            and found.dialect.call_form is not CallForm.WHOLE
+            and found.protocol.call_form is not CallForm.WHOLE
             and len(content.fragments) == len(response.fragments)
         )
     elif found.data == _DONE:

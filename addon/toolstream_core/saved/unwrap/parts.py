@@ -27,7 +27,7 @@ class AfterEnd:
     """
 
     def __init__(self) -> None:
-        self.dialect: WireProtocol | None = None
+        self.protocol: WireProtocol | None = None
         """The protocol of the response, once an event shows it."""
         self._id: Json = ABSENT
         self._first: Found | None = None
@@ -40,24 +40,24 @@ class AfterEnd:
     def __call__(self, found: Found) -> bool:
         """Whether the event begins another response. Takes the events in order."""
         again = self.finished and self._first is not None and found.data == self._first.data
-        begins = found.dialect is not None and (again or (self._over and self._is_first(found)))
+        begins = found.protocol is not None and (again or (self._over and self._is_first(found)))
         if begins:
             self.begin()
         self._first = self._first or found
-        self.dialect = self.dialect or found.dialect
+        self.protocol = self.protocol or found.protocol
         self._id = found.response if self._id is ABSENT else self._id
         self.finished = self.finished or found.ends
-        at_finish = found.dialect is not None and found.dialect.ends_with_finish and found.ends
+        at_finish = found.protocol is not None and found.protocol.ends_with_finish and found.ends
         self._over = self._over or at_finish or (found.content is not None and found.content.end)
         return begins
 
     def begin(self) -> None:
-        self.dialect, self._id, self._first = None, ABSENT, None
+        self.protocol, self._id, self._first = None, ABSENT, None
         self.finished = self._over = False
 
     def _is_first(self, found: Found) -> bool:
         """Whether an event after the end begins a response: a provider may also send events too late."""
-        if found.dialect is not self.dialect:
+        if found.protocol is not self.protocol:
             return True
         if self._first is not None and self._first.starts:
             return found.starts
@@ -82,7 +82,7 @@ class Parts:
 
     def __call__(self, found: Found) -> int:
         """The number of the response that an event belongs to."""
-        other = found.dialect is not None and self._is_other(found)
+        other = found.protocol is not None and self._is_other(found)
         if other or found.is_complete or found.stream != self._stream:
             self._after_end.begin()
             self._number += 1
@@ -129,7 +129,7 @@ def check_order(events: Sequence[Found]) -> None:
         raise UnreadableError(
             "holds the events of several responses mixed with each other. Keep the lines of one of them"
         )
-    if _is_reversed([one for one in events if one.dialect is not None]):
+    if _is_reversed([one for one in events if one.protocol is not None]):
         raise UnreadableError("holds the events in reverse order. Sort the lines by time, for example with `tac FILE`")
 
 
@@ -149,10 +149,10 @@ def _keys(events: Sequence[Found]) -> Iterator[tuple[str, Json]]:
     """The protocol of each event and its response, as far as they are known."""
     names: dict[str, Json] = {}
     for one in events:
-        if one.dialect is not None:
+        if one.protocol is not None:
             if one.response is not ABSENT:
-                names[one.dialect.name] = one.response
-            yield one.dialect.name, names.get(one.dialect.name, ABSENT)
+                names[one.protocol.name] = one.response
+            yield one.protocol.name, names.get(one.protocol.name, ABSENT)
 
 
 def _findings(events: Sequence[Found]) -> int:
@@ -215,7 +215,7 @@ class _Body:
 
     def _is_inside(self, frame: Frame) -> bool:
         """Whether an event of a known protocol neither ends the response nor comes after its end, as nearly all."""
-        protocol = self._after_end.dialect
+        protocol = self._after_end.protocol
         if protocol is None or self._after_end.finished:
             return False
         content = protocol.read(frame)

@@ -115,7 +115,7 @@ def is_bare(lines: Lines) -> bool:
 
 def _is_event(found: Found) -> bool:
     """Whether an object is an event of an event stream, and cannot be a complete response."""
-    if found.dialect is None or found.dialect.call_form is CallForm.WHOLE or _form(found) is not Form.EVENTS:
+    if found.protocol is None or found.protocol.call_form is CallForm.WHOLE or _form(found) is not Form.EVENTS:
         return False
     return not (found.is_complete or found.may_be_complete)
 
@@ -136,7 +136,7 @@ def is_settled(head: Sequence[str]) -> bool:
 
 def has_events(lines: Iterable[str]) -> bool:
     """Whether a protocol recognises an event in lines."""
-    return any(one.dialect and not one.group.path for one in Scanner().scan(lines))
+    return any(one.protocol and not one.group.path for one in Scanner().scan(lines))
 
 
 def _only_fields(head: Sequence[str], filled: Sequence[str]) -> bool:
@@ -211,7 +211,7 @@ class _Streams:
     def __iter__(self) -> Iterator[Unwrapped]:
         found = self._scanner.scan(self._lines)
         window = self._window(found)
-        leads = {_begins(one) for one in window if one.dialect}
+        leads = {_begins(one) for one in window if one.protocol}
         cut = [one for one in window if one.is_cut and (_begins(one) in leads or not leads)]
         if len(cut) > 1:
             raise RefusedError(f"{CUT}, such as “{cut[0].data[:_SHOWN]}…”. Print them in full")
@@ -224,7 +224,7 @@ class _Streams:
             return
         if self._is_quoted(window) or (self._parts and not _shows_streaming(window)):
             return
-        complete = all(one.is_complete or one.may_be_complete for one in window if one.dialect)
+        complete = all(one.is_complete or one.may_be_complete for one in window if one.protocol)
         if complete and (why := transcript(self._lines.head)):
             raise RefusedError(why)
         self._decide(window)
@@ -234,7 +234,7 @@ class _Streams:
         for _, part in groupby(chain(begin, kept), key=Parts()):
             events = iter(part)
             first = list(islice(events, _FEW))
-            lead = next((one for one in first if one.dialect), None)
+            lead = next((one for one in first if one.protocol), None)
             if lead is None:
                 continue
             form = Form.WHOLE if lead.is_complete else Form.EVENTS if "data" in lead.group.notation else _form(lead)
@@ -261,7 +261,7 @@ class _Streams:
         window: list[Found] = []
         size = 0
         for one in found:
-            if not window and one.dialect is None:
+            if not window and one.protocol is None:
                 before.append(one)
                 continue
             window.append(one)
@@ -274,7 +274,7 @@ class _Streams:
         """Whether a text only quotes events: one or two of them, or inside source code."""
         if self._parts and sum(1 for line in self._lines.head if CODE.match(line)) > 1:
             return not any(map(FENCE.match, self._lines.head))
-        known = [one for one in window if one.dialect]
+        known = [one for one in window if one.protocol]
         quoted = all(one.group.notation not in {"data", "json"} and not one.group.path for one in known)
         few = len(known) <= _QUOTED and self._scanner.others > _FEW
         return quoted and (few or _is_source(self._lines.head))
@@ -291,7 +291,7 @@ class _Streams:
             found.is_complete = True
         if found.group in self._rejected or (found.is_complete and self._repeats(found)):
             return False
-        return found.dialect is not None or found.group in self._live
+        return found.protocol is not None or found.group in self._live
 
     def _repeats(self, found: Found) -> bool:
         """Whether a complete response is the result of a stream in the same text."""
@@ -301,7 +301,7 @@ class _Streams:
         """Select the groups of events that are the stream. Raises `UnreadableError`."""
         groups: dict[Group, _Reading] = {}
         for place, one in enumerate(window):
-            if one.dialect is None:
+            if one.protocol is None:
                 continue
             self._live.add(one.group)
             self._leads.add(_begins(one))
@@ -394,14 +394,14 @@ def _is_source(head: Sequence[str]) -> bool:
     for line in head:
         if FENCE.match(line):
             return False
-        seen = any(one.dialect for one in scanner.line(line)) or seen
+        seen = any(one.protocol for one in scanner.line(line)) or seen
         code[seen] = code[seen] or bool(CODE.match(line))
     return all(code)
 
 
 def _form(lead: Found) -> Form:
     """The framing of a stream whose events were JSON in the text."""
-    form = lead.dialect.api.stream_form if lead.dialect is not None else Form.LINES
+    form = lead.protocol.api.stream_form if lead.protocol is not None else Form.LINES
     return form if form is Form.EVENTS else Form.LINES
 
 
@@ -413,9 +413,9 @@ def _name(found: Found) -> str:
 
 def _says(first: Sequence[Found]) -> list[Note]:
     """The text around the events."""
-    lead = next(one for one in first if one.dialect)
+    lead = next(one for one in first if one.protocol)
     notes = []
-    before = next((text for one in first if (text := one.before.strip(" \t\"',[({")) and one.dialect), "")
+    before = next((text for one in first if (text := one.before.strip(" \t\"',[({")) and one.protocol), "")
     if before:
         notes.append(Note("line-prefix", f"the text before each event, such as “{before[-_SHOWN:]}”"))
     if lead.is_part:

@@ -145,8 +145,8 @@ def per_stream(defect: Defect, *rules: Rule, of: str | tuple[str, ...] = ()) -> 
 
 
 def _protocols(defect: Defect, of: str | tuple[str, ...]) -> tuple[str, ...]:
-    named = (of,) if isinstance(of, str) else of or defect.dialects
-    return tuple(one for one in named if one in defect.dialects)
+    named = (of,) if isinstance(of, str) else of or defect.protocols
+    return tuple(one for one in named if one in defect.protocols)
 
 
 it: Final = Emit()

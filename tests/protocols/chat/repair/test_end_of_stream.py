@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CHAT = exchange("openai-chat")
 UNKNOWN = StreamFacts(path="/v1/chat/completions", content_type="text/event-stream")
-HEALTHY = [one for one in streams() if one.dialect == "openai-chat"]
+HEALTHY = [one for one in streams() if one.protocol == "openai-chat"]
 HELD = ['"{\\"ci', '"}', '"']
 
 

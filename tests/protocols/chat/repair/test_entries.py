@@ -14,7 +14,7 @@ from tests.invariants.healthy import streams
 if TYPE_CHECKING:
     from tests.invariants.driven import Payload
 
-EXCHANGE = next(one.exchange for one in streams() if one.dialect == "openai-chat")
+EXCHANGE = next(one.exchange for one in streams() if one.protocol == "openai-chat")
 CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Paris"}'}}
 ROLE = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
 

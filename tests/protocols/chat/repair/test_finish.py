@@ -8,7 +8,7 @@ from tests.invariants.driven import injected, repaired
 from tests.invariants.healthy import Healthy, streams
 
 NAMES = {"fragments", "fragments of two", "interleaved"}
-CHAT = [one for one in streams() if one.dialect == "openai-chat" and one.name in NAMES]
+CHAT = [one for one in streams() if one.protocol == "openai-chat" and one.name in NAMES]
 
 
 @pytest.mark.parametrize("healthy", CHAT, ids=str)

@@ -370,7 +370,7 @@ class ResponsesRepair(Repairer):
 
     def _pass_on(self) -> None:
         self._passes = True
-        self._stream.context.passes_on()
+        self._stream.context.stop_checks()
 
     # -- the end
 

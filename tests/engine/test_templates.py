@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolstream_core.engine.chain import StageSet
-from toolstream_core.engine.fast_path import FastPath, Likeness
+from toolstream_core.engine.fast_path import FastPath, Template
 from toolstream_core.model import EventContent
 from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.stages.leaks import may_leak
@@ -69,7 +69,7 @@ class Learned:
     def stop(self, raw: bytes) -> int:
         """Return the end of the first frame of `raw` if it is skipped, else 0."""
         sent = Mock()
-        self.path.along(raw, 0, sent)
+        self.path.forward_frames(raw, 0, sent)
         return sent.call_args_list[0].args[2] if sent.called else 0
 
 
@@ -136,7 +136,7 @@ RAW = HEAD + b'"a"}}]}}]}\n\n'
 )
 def test_learned_edits(out: bytes, edit: tuple[bytes | None, bytes | None] | None) -> None:
     """A change before the arguments, after them, or both is learned; other changes are not."""
-    assert Likeness(RAW, len(HEAD), len(HEAD) + 3, EventContent()).edit(RAW, out) == edit
+    assert Template(RAW, len(HEAD), len(HEAD) + 3, EventContent()).edit(RAW, out) == edit
 
 
 PADDING = st.text("abcXYZ019 -_~!#[]", max_size=12)
@@ -206,7 +206,7 @@ class Counting:
     """A protocol's reader that counts its calls."""
 
     def __init__(self, dialect: WireProtocol) -> None:
-        """Wrap the reader of `dialect`."""
+        """Wrap the reader of `protocol`."""
         self.reads = 0
         self._read = dialect.read
 
