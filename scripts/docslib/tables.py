@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tests.invariants.healthy import streams
 from toolstream_core.agents import AGENTS, Upstream
-from toolstream_core.clients.deviations import BY_THE_LETTER, QUIRKS, projects
-from toolstream_core.clients.fit import concerning
+from toolstream_core.clients.deviations import FOLLOWS_PROTOCOL, QUIRKS, projects
+from toolstream_core.clients.fit import possible_deviations
 from toolstream_core.clients.model import AXES, STANDARD
 from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.defects.table import DEFECTS
@@ -288,10 +288,10 @@ def _read(received: Received) -> tuple[list[Deviation | None], list[Deviation | 
     if received.protocol is None:
         return [], []
     intended = received.intended
-    can_show = concerning(received.protocol.call_form, received.entries)
+    can_show = possible_deviations(received.protocol.call_form, received.entries)
     by_outcome: tuple[list[Deviation | None], list[Deviation | None]] = ([], [])
     for one in (None, *can_show):
-        model = STANDARD if one is None else STANDARD.having([one])
+        model = STANDARD if one is None else STANDARD.with_deviations([one])
         by_outcome[received.is_understood(model, intended)].append(one)
     return by_outcome
 
@@ -304,7 +304,7 @@ def client_models() -> dict[Path, bytes | None]:
 
 def _models_lines(found: _Found) -> Iterator[str]:
     yield from (*_MODELS_HEAD.splitlines(), "")
-    yield from table(_MODELS_COLUMNS, [("none", BY_THE_LETTER, "", *map(_listed, found[None]))])
+    yield from table(_MODELS_COLUMNS, [("none", FOLLOWS_PROTOCOL, "", *map(_listed, found[None]))])
     yield ""
     for axis, values in AXES.items():
         yield from (f"## {_TITLES[axis]}", "")

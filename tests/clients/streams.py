@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolstream_core.clients.model import ReceivedEvent
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.protocols.requests.conversation import ReturnedCall
 from toolstream_core.wire.frame import Frame
 
 if TYPE_CHECKING:
@@ -98,6 +98,6 @@ def gemini(*events: Sequence[tuple[str, Entry]]) -> list[ReceivedEvent]:
     return received("gemini", [{"candidates": [{"index": 0, "content": {"parts": one}}]} for one in parts])
 
 
-def echoed(*calls: tuple[str | None, str, str]) -> list[EchoedCall]:
+def echoed(*calls: tuple[str | None, str, str]) -> list[ReturnedCall]:
     """Calls as a client returns them: id, name, arguments."""
-    return [EchoedCall(*one) for one in calls]
+    return [ReturnedCall(*one) for one in calls]

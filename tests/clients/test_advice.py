@@ -21,7 +21,7 @@ from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.protocol import CallForm
-from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.protocols.requests.conversation import ReturnedCall
 from toolstream_core.report.judging import Explaining
 from toolstream_core.settings import Words, settings
 
@@ -75,7 +75,7 @@ def two_choices(*order: int, **continuation: Any) -> ReceivedBytes:
 def test_only_the_choice_that_the_client_used_counts(order: tuple[int, int], used: int, name: str) -> None:
     """The verdict and its advice concern this choice, also if it is not the first in the stream."""
     sent = two_choices(*order, id="")
-    lost = [EchoedCall(f"call_{name}", name, ""), EchoedCall("", "", '{"x":'), EchoedCall("", "", "1}")]
+    lost = [ReturnedCall(f"call_{name}", name, ""), ReturnedCall("", "", '{"x":'), ReturnedCall("", "", "1}")]
     explained = Explaining()(sent, lost)
     assert explained.explanation is not None
     assert explained.explanation.choice == used
@@ -87,7 +87,7 @@ def test_only_the_choice_that_the_client_used_counts(order: tuple[int, int], use
     assert Received(sent).is_understood(STANDARD, Received(sent).intended)
 
 
-NEVER = STANDARD.having([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
+NEVER = STANDARD.with_deviations([Key.ENTRY, Name.OVERWRITTEN, Arguments.AFTER_OPENING])
 """No option helps this client."""
 
 
@@ -100,7 +100,7 @@ def options(model: Any, given: ReceivedBytes) -> list[str]:
 def test_item_ids_explain_nothing_in_a_protocol_without_items(ids: tuple[str | None, ...]) -> None:
     """A client that keeps the last id gets advice: models that use item ids are not among its explanations."""
     sent = response(HEADER, *(more(text, id=one) for text, one in zip(('{"x":', "1}"), ids, strict=True)))
-    explained = Explaining()(sent, [EchoedCall("call_c", "f", '{"x":1}')])
+    explained = Explaining()(sent, [ReturnedCall("call_c", "f", '{"x":1}')])
     assert explained.explanation is not None
     assert Id.LAST in explained.explanation.model.deviations
     assert explained.advice
@@ -117,13 +117,13 @@ def test_no_advice_for_a_correct_client_or_if_no_option_helps() -> None:
 def test_a_fix_is_named_if_no_option_helps() -> None:
     """The explanation names the client's bug, or reports that none is known. With advice it names no fix."""
     response_read = Received(VALID)
-    echo = [EchoedCall(*one[:3]) for one in reads(NEVER, CallForm.DELTAS, response_read.entries)]
+    echo = [ReturnedCall(*one[:3]) for one in reads(NEVER, CallForm.DELTAS, response_read.entries)]
     explained = Explaining()(VALID, echo)
     assert explained.advice == ()
     assert explained.fix.startswith("no repair or shape of toolstream helps: fix the client: ")
-    unknown = Explaining()(VALID, [EchoedCall("call_a", "f", '{"never": "sent"}')])
+    unknown = Explaining()(VALID, [ReturnedCall("call_a", "f", '{"never": "sent"}')])
     assert (unknown.text, unknown.fix) == ("", "no client bug that toolstream knows has this effect")
-    helped = Explaining()(REUSED, [EchoedCall("call_a", "f", '{"x":1}{}')])
+    helped = Explaining()(REUSED, [ReturnedCall("call_a", "f", '{"x":1}{}')])
     assert (helped.advice[0], helped.fix) == ("--set toolstream_repair=reused-index", "")
 
 
@@ -142,11 +142,11 @@ def test_other_responses_get_no_advice() -> None:
 @pytest.mark.parametrize(
     ("model", "given", "advised"),
     [
-        (STANDARD.having([Key.INDEX_AND_ID]), VALID, "--set toolstream_shape=whole-calls"),
-        (STANDARD.having([Key.PRESENT_ID]), EMPTY_IDS, "--set toolstream_repair=empty-id"),
-        (STANDARD.having([Key.ENTRY]), VALID, "--set toolstream_shape=whole-calls"),
+        (STANDARD.with_deviations([Key.INDEX_AND_ID]), VALID, "--set toolstream_shape=whole-calls"),
+        (STANDARD.with_deviations([Key.PRESENT_ID]), EMPTY_IDS, "--set toolstream_repair=empty-id"),
+        (STANDARD.with_deviations([Key.ENTRY]), VALID, "--set toolstream_shape=whole-calls"),
         (STANDARD, REUSED, "--set toolstream_repair=reused-index"),
-        (STANDARD.having([Name.LAST, Id.LAST]), REUSED, "--set toolstream_repair=reused-index"),
+        (STANDARD.with_deviations([Name.LAST, Id.LAST]), REUSED, "--set toolstream_repair=reused-index"),
     ],
     ids=["aichat", "Spring AI", "OpenClaw", "one index", "last name"],
 )
@@ -158,7 +158,7 @@ def test_the_smallest_helpful_option_is_first(model: Any, given: ReceivedBytes, 
 def test_arguments_under_another_key_have_their_own_repair() -> None:
     """The explanation is a client that knows only the standard key, and the advice repairs only the key."""
     misnamed = response(HEADER, {"tool_calls": [{"index": 0, "function": {"parameters": {"x": 1}}}]})
-    found = Explainer().explain_response(misnamed, [EchoedCall("call_a", "f", "")])
+    found = Explainer().explain_response(misnamed, [ReturnedCall("call_a", "f", "")])
     assert found is not None
     assert (found.names, found.others) == (["odd-arguments-passed-over"], ())
     assert options(found.model, misnamed) == ["--set toolstream_repair=misnamed-arguments"]
@@ -166,7 +166,7 @@ def test_arguments_under_another_key_have_their_own_repair() -> None:
 
 def test_advice_helps_every_client_that_explains_the_calls() -> None:
     """If two clients read a stream alike, and a repair helps only the first, the shape that helps both is advised."""
-    by_present_id, every_entry = STANDARD.having([Key.PRESENT_ID]), STANDARD.having([Key.ENTRY])
+    by_present_id, every_entry = STANDARD.with_deviations([Key.PRESENT_ID]), STANDARD.with_deviations([Key.ENTRY])
     assert advise(by_present_id, EMPTY_IDS) == [Advice(repair="empty-id")]
     assert advise(by_present_id, EMPTY_IDS, [every_entry]) == [Advice(shape="whole-calls")]
     assert advise(by_present_id, EMPTY_IDS, [NEVER]) == []
@@ -176,7 +176,10 @@ def test_a_repair_that_helps_only_one_possible_client_is_not_advised() -> None:
     """With `late-id` repaired, the second client still loses the arguments."""
     header = {"tool_calls": [entry(type="function", name="f", arguments="")]}
     late = response(header, more('{"x":', id="call_a"), more("1}"))
-    by_changed_id, by_index_and_id = STANDARD.having([Key.CHANGED_ID]), STANDARD.having([Key.INDEX_AND_ID, Id.OWN])
+    by_changed_id, by_index_and_id = (
+        STANDARD.with_deviations([Key.CHANGED_ID]),
+        STANDARD.with_deviations([Key.INDEX_AND_ID, Id.OWN]),
+    )
     assert advise(by_changed_id, late) == [Advice(repair="late-id")]
     assert advise(by_changed_id, late, [by_index_and_id]) == [Advice(shape="whole-calls")]
 
@@ -208,14 +211,14 @@ def test_a_responses_client_that_parses_each_delta_alone_needs_self_contained_de
         },
     ]
     body = b"".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
-    model = STANDARD.having([Key.ID, Adding.REPLACE])
+    model = STANDARD.with_deviations([Key.ID, Adding.REPLACE])
     assert options(model, ReceivedBytes(RESPONSES, body))[:1] == ["--set toolstream_shape=self-contained-deltas"]
 
 
 def test_a_cut_off_call_is_repaired_by_a_disconnect() -> None:
     """With `cut-off-call`, the response ends as a disconnect, and no client runs the incomplete call."""
     cut = response(HEADER, more('{"x": 1, "y'), finish=None, done=False)
-    model = STANDARD.having([Invalid.COMPLETED])
+    model = STANDARD.with_deviations([Invalid.COMPLETED])
     assert options(model, cut) == ["--set toolstream_repair=cut-off-call"]
     assert rewritten(cut, settings(Words(repair=["cut-off-call"]))) is None
 
@@ -224,7 +227,7 @@ def test_missing_ids_matter_unless_the_client_makes_up_its_own() -> None:
     """A client that keeps the provider's ids is helped by `missing-id`."""
     without = response(*({"tool_calls": [entry(at, name="f", arguments='{"x":1}')]} for at in range(2)))
     assert options(STANDARD, without) == ["--set toolstream_repair=missing-id"]
-    assert options(STANDARD.having([Id.OWN]), without) == []
+    assert options(STANDARD.with_deviations([Id.OWN]), without) == []
 
 
 def test_an_unsafe_repair_is_advised_if_no_safe_one_helps() -> None:
@@ -232,20 +235,20 @@ def test_an_unsafe_repair_is_advised_if_no_safe_one_helps() -> None:
     late = response(HEADER, more('{"x":'), finish=None, done=False)
     rest = response(more("1}")).body
     early = response(finish="tool_calls", done=False).body
-    found = advise(STANDARD.having([Adding.FINISH]), ReceivedBytes(EXCHANGE, late.body + early + rest))
+    found = advise(STANDARD.with_deviations([Adding.FINISH]), ReceivedBytes(EXCHANGE, late.body + early + rest))
     assert found == [Advice(repair="early-finish")]
 
 
 def test_a_finish_reason_with_a_fragment_is_sent_apart() -> None:
     """A client that skips the calls of the event with the finish reason is helped by `finish-apart`."""
-    model = STANDARD.having([Entries.BEFORE_FINISH])
+    model = STANDARD.with_deviations([Entries.BEFORE_FINISH])
     both = rewritten(VALID, settings(Words(shape=["finish-with-calls"])))
     assert both is not None
     assert options(model, both)[:1] == ["--set toolstream_shape=finish-apart"]
 
 
 KEYED = [
-    STANDARD.having([key, *kept])
+    STANDARD.with_deviations([key, *kept])
     for key in KEYS[CallForm.DELTAS]
     for kept in ((), (Kept.NAMED,))
     if key not in {Key.ONE, Key.PLACE}  # these read any stream with one call at a time
@@ -263,7 +266,7 @@ def test_advice_for_presets_helps_each_client(preset: str) -> None:
     misreading = [one for one in KEYED if not response_read.is_understood(one, intended)]
     assert misreading
     for model in misreading:
-        echo = [EchoedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, response_read.entries)]
+        echo = [ReturnedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, response_read.entries)]
         found = Explainer().explain_response(given, echo)
         assert found is not None, model.deviations
         for one in advise(found.model, given, [*found.others, *found.common]) or ():
@@ -280,8 +283,8 @@ def test_a_client_keyed_by_id_needs_whole_calls(preset: str, kept: Kept) -> None
     healthy = next(one for one in streams() if one.protocol == "openai-chat" and one.name == "fragments")
     parts = next(one.parts for one in PRESETS if one.name == preset)
     given = ReceivedBytes(healthy.exchange, injected(healthy.body, healthy.exchange, *parts).out)
-    model = STANDARD.having([Key.INDEX_AND_ID, kept])
-    echo = [EchoedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, Received(given).entries)]
+    model = STANDARD.with_deviations([Key.INDEX_AND_ID, kept])
+    echo = [ReturnedCall(*one[:3]) for one in reads(model, CallForm.DELTAS, Received(given).entries)]
     found = Explainer().explain_response(given, echo)
     assert found is not None
     assert advise(found.model, given, found.others) == [Advice(shape="whole-calls")]

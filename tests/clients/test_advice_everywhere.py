@@ -11,14 +11,14 @@ from tests.invariants.driven import injected
 from tests.invariants.healthy import streams
 from toolstream_core.clients.advice import advise
 from toolstream_core.clients.explanation import Explainer
-from toolstream_core.clients.fit import concerning
+from toolstream_core.clients.fit import possible_deviations
 from toolstream_core.clients.model import STANDARD
 from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import StreamFacts
-from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.protocols.requests.conversation import ReturnedCall
 from toolstream_core.saved.read import load
 from toolstream_core.settings import Words, settings
 
@@ -67,9 +67,9 @@ def clients(number: int, got: Received) -> list[ClientModel]:
     """Some client models, each with one deviation that concerns this response."""
     if got.protocol is None:
         return []
-    known = concerning(got.protocol.call_form, got.entries)
+    known = possible_deviations(got.protocol.call_form, got.entries)
     step = max(1, len(known) // FEW)
-    return [STANDARD.having([one]) for one in known[number % step :: step]]
+    return [STANDARD.with_deviations([one]) for one in known[number % step :: step]]
 
 
 def check(number: int, given: ReceivedBytes) -> int:
@@ -78,7 +78,7 @@ def check(number: int, given: ReceivedBytes) -> int:
     tried = 0
     for model in clients(number, got):
         assert got.protocol is not None
-        echo = [EchoedCall(*one[:3]) for one in reads(model, got.protocol.call_form, got.entries)]
+        echo = [ReturnedCall(*one[:3]) for one in reads(model, got.protocol.call_form, got.entries)]
         found = Explainer().explain_response(given, echo)
         if found is None or got.is_understood(model, got.intended):
             continue

@@ -27,7 +27,7 @@ from tests.clients.streams import (
     responses,
 )
 from toolstream_core.clients.deviations import PROJECTS, QUIRKS, fix, projects
-from toolstream_core.clients.fit import fitting, gives
+from toolstream_core.clients.fit import matching_models, reproduces
 from toolstream_core.clients.model import (
     AXES,
     STANDARD,
@@ -291,21 +291,21 @@ def test_a_deviation_alone_explains_the_returned_calls(case: Case) -> None:
     """The deviation is among the smallest explanations, and the standard client returns other calls."""
     entries, returned = entries_of(case.events), echoed(*case.returned)
     form = case.protocol.call_form
-    assert not gives(STANDARD, form, entries, returned)
-    assert STANDARD.having([case.deviation]) in fitting(form, entries, returned)
+    assert not reproduces(STANDARD, form, entries, returned)
+    assert STANDARD.with_deviations([case.deviation]) in matching_models(form, entries, returned)
 
 
 def test_deltas_are_not_the_arguments_of_the_event_that_opens_the_call() -> None:
     """A client that ignores arguments of a block's start reads all deltas."""
-    model = STANDARD.having([Arguments.AFTER_OPENING])
-    assert gives(model, ANTHROPIC.call_form, entries_of(TWO_BLOCKS), echoed(("a", "f", X), ("b", "g", Y)))
+    model = STANDARD.with_deviations([Arguments.AFTER_OPENING])
+    assert reproduces(model, ANTHROPIC.call_form, entries_of(TWO_BLOCKS), echoed(("a", "f", X), ("b", "g", Y)))
 
 
 def test_an_id_of_the_response_was_not_generated_by_the_client() -> None:
     """A client that returns the item's id uses it: it does not generate ids."""
     form, entries = RESPONSES.call_form, entries_of(responses(*ITEMS))
-    assert fitting(form, entries, echoed(("fc0", "f", X))) == [STANDARD.having([Id.ITEM])]
-    assert STANDARD.having([Id.OWN]) in fitting(form, entries, echoed(("mine", "f", X)))
+    assert matching_models(form, entries, echoed(("fc0", "f", X))) == [STANDARD.with_deviations([Id.ITEM])]
+    assert STANDARD.with_deviations([Id.OWN]) in matching_models(form, entries, echoed(("mine", "f", X)))
 
 
 def test_every_deviation_has_a_sample_and_a_description() -> None:
@@ -345,9 +345,9 @@ def test_a_fix_names_every_deviation() -> None:
 def test_a_json_string_may_count_as_invalid_arguments() -> None:
     """Double-encoded arguments are JSON, but no object."""
     events = chat([A], [more(0, '"{}"')])
-    model = STANDARD.having([Invalid.EMPTY, NoObject.INVALID])
+    model = STANDARD.with_deviations([Invalid.EMPTY, NoObject.INVALID])
     assert [one.arguments for one in reads(model, CHAT.call_form, entries_of(events))] == ["{}"]
-    kept = STANDARD.having([Invalid.EMPTY])
+    kept = STANDARD.with_deviations([Invalid.EMPTY])
     assert [one.arguments for one in reads(kept, CHAT.call_form, entries_of(events))] == ['"{}"']
 
 

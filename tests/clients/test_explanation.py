@@ -20,7 +20,7 @@ from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests.conversation import EchoedCall, conversation
+from toolstream_core.protocols.requests.conversation import ReturnedCall, conversation
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 from toolstream_core.report.judging import Explaining
 from toolstream_core.settings import Words, settings
@@ -256,7 +256,7 @@ TOOLS = [
 ]
 
 
-def conversations(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes, list[EchoedCall]]]:
+def conversations(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes, list[ReturnedCall]]]:
     """The recorded conversations: the response and the returned calls of each."""
     for line in (folder / "cells.jsonl").read_text().splitlines():
         cell = json.loads(line)
@@ -267,7 +267,7 @@ def conversations(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes,
         yield cell, response, [*after[len(before) :]]
 
 
-def misunderstood(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes, Received, list[EchoedCall]]]:
+def misunderstood(folder: Path) -> Iterator[tuple[dict[str, Any], ReceivedBytes, Received, list[ReturnedCall]]]:
     """The recorded conversations whose returned calls differ from the intended ones."""
     for cell, response, sent in conversations(folder):
         if cell["next"] is not None and cell["verdict"] != "ok" and cell["sent"]:
@@ -455,7 +455,7 @@ def test_explanations_of_recorded_conversations_stay_the_same(shared: Path) -> N
     assert [one for one in found if not one.endswith(": ")] == expected
 
 
-def explain_alone(response: ReceivedBytes, sent: list[EchoedCall]) -> Explanation | None:
+def explain_alone(response: ReceivedBytes, sent: list[ReturnedCall]) -> Explanation | None:
     """The explanation of a response for an unknown client."""
     return Explainer().explain_response(response, sent)
 

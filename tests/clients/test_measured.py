@@ -9,7 +9,7 @@ import pytest
 from tests.clients.test_explanation import conversations, recorded
 from tests.conftest import needs_shared
 from toolstream_core.clients.deviations import MEASURED, PROJECTS, MeasuredClient, measured_in
-from toolstream_core.clients.fit import gives
+from toolstream_core.clients.fit import reproduces
 from toolstream_core.clients.received import Received
 from toolstream_core.protocols.registry import PROTOCOLS
 
@@ -45,7 +45,7 @@ def test_a_model_returns_the_calls_of_its_client(client: MeasuredClient, shared:
         assert got.protocol.name == client.protocol
         choices = {one.fragment.choice for one in got.entries} or {0}
         parts = [[one for one in got.entries if one.fragment.choice == choice] for choice in choices]
-        reproduced.append(any(gives(client.model, got.protocol.call_form, part, returned) for part in parts))
+        reproduced.append(any(reproduces(client.model, got.protocol.call_form, part, returned) for part in parts))
     assert (sum(reproduced), len(reproduced)) == (client.reproduced, client.measured)
 
 

@@ -113,7 +113,7 @@ def test_many_calls_with_one_buffer_are_not_tried() -> None:
     for count in (1, 2, MAX_CONTINUED, MAX_CONTINUED + 1):
         blocks = [one for at in range(count) for one in (block(at, f"c{at}", "f"), input_delta(at, "{}"))]
         got = [*groupings(CallForm.ANNOUNCED, entries(blocks), 1)]
-        assert (STANDARD.having([Adding.CONTINUED]) in got) is (1 < count <= MAX_CONTINUED)
+        assert (STANDARD.with_deviations([Adding.CONTINUED]) in got) is (1 < count <= MAX_CONTINUED)
 
 
 def entries(blocks: list[dict[str, object]]) -> list[Entry]:

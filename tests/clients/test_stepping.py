@@ -46,7 +46,7 @@ type Values = list[str]
 
 DEVIATIONS = [one for values in AXES.values() for one in values[1:]]
 STREAMS = [one for one in streams() if one.name in ("fragments of two", "two")]
-MODELS = [STANDARD, *(STANDARD.having([one]) for one in DEVIATIONS)]
+MODELS = [STANDARD, *(STANDARD.with_deviations([one]) for one in DEVIATIONS)]
 EMPTY_IDS = chat(
     [entry(id="call_1", name="get_weather", arguments="")],
     [entry(id="", arguments='{"lo')],
@@ -76,7 +76,7 @@ def added_up(changes: Iterable[Change]) -> list[Values]:
 
 def test_changes_of_a_client_that_treats_an_empty_id_as_a_new_call() -> None:
     """Each fragment opens a call, and the calls without a name are dropped at the end."""
-    stepper = Stepper(STANDARD.having([Key.PRESENT_ID, Kept.NAMED]), CHAT.call_form)
+    stepper = Stepper(STANDARD.with_deviations([Key.PRESENT_ID, Kept.NAMED]), CHAT.call_form)
     changes = [stepper.take(one) for one in entries_of(EMPTY_IDS)]
     assert changes == [
         (Change(0, 0, 0, What.OPENED, "call_1", "get_weather", ""),),
@@ -103,11 +103,11 @@ def test_changes_of_a_client_that_follows_the_protocol() -> None:
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
-        (STANDARD.having([Arguments.LAST]), [Change(1, 0, 0, What.REPLACED, arguments='{"lo')]),
-        (STANDARD.having([Arguments.AFTER_OPENING]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
-        (STANDARD.having([Entries.FIRST]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
-        (STANDARD.having([Adding.REPLACE]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
-        (STANDARD.having([Name.LAST]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
+        (STANDARD.with_deviations([Arguments.LAST]), [Change(1, 0, 0, What.REPLACED, arguments='{"lo')]),
+        (STANDARD.with_deviations([Arguments.AFTER_OPENING]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
+        (STANDARD.with_deviations([Entries.FIRST]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
+        (STANDARD.with_deviations([Adding.REPLACE]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
+        (STANDARD.with_deviations([Name.LAST]), [Change(1, 0, 0, What.APPENDED, arguments='{"lo')]),
     ],
 )
 def test_a_change_describes_what_the_client_did_with_an_entry(model: ClientModel, expected: list[Change]) -> None:
@@ -121,7 +121,7 @@ def test_a_change_describes_what_the_client_did_with_an_entry(model: ClientModel
 def test_a_padded_call_has_no_place() -> None:
     """The client fills its list up to the first index."""
     events = chat([entry(1, id="a", name="f", arguments="{}")])
-    stepper = Stepper(STANDARD.having([Kept.PADDED]), CHAT.call_form)
+    stepper = Stepper(STANDARD.with_deviations([Kept.PADDED]), CHAT.call_form)
     for one in entries_of(events):
         stepper.take(one)
     assert [(one.place, one.name) for one in stepper.calls()] == [(None, ""), (0, "f")]
@@ -134,7 +134,7 @@ def test_a_call_that_is_not_read_is_dropped() -> None:
         "output_index": 0,
         "item": {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": ""},
     }
-    stepper = Stepper(STANDARD.having([Source.COMPLETED]), CallForm.ANNOUNCED)
+    stepper = Stepper(STANDARD.with_deviations([Source.COMPLETED]), CallForm.ANNOUNCED)
     for one in entries_of(received("openai-responses", [payload])):
         stepper.take(one)
     assert [one.dropped for one in stepper.calls()] == ["does not read the events that contain the call"]
@@ -179,7 +179,7 @@ def test_the_changes_add_up_to_the_complete_reading(
 ) -> None:
     """This holds for every deviation alone, and for several together."""
     entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
-    for model in (*MODELS, STANDARD.having(one for one in DEVIATIONS if one in more)):
+    for model in (*MODELS, STANDARD.with_deviations(one for one in DEVIATIONS if one in more)):
         check(model, form, entries)
 
 

@@ -247,7 +247,7 @@ def run(
 
 def disable_learning(patch: pytest.MonkeyPatch) -> None:
     """Disable learning in the fast path."""
-    patch.setattr(FastPath, "_way_of", lambda *_: None)
+    patch.setattr(FastPath, "_route_of", lambda *_: None)
     patch.setattr(FastPath, "_learn_text", lambda *_: False)
 
 

@@ -69,8 +69,8 @@ BUGS = {
     "framing": (SseFramer, "feed"),
     "ending": (Chain, "end"),
     "skipping events": (FastPath, "forward_frame"),
-    "skipping text": (FastPath, "_pass"),
-    "forwarding": (FastPath, "hand_on"),
+    "skipping text": (FastPath, "_skip_next"),
+    "forwarding": (FastPath, "report_skipped"),
     "learning": (FastPath, "learn"),
     "repairing skipped events": (ChatRepair, "on_skipped"),
 }

@@ -26,7 +26,7 @@ OWN = {Id.OWN, Id.UNIQUE, Id.ITEM}
 def test_every_deviation_has_a_sentence_with_the_event(deviation: Deviation) -> None:
     """It mentions the client, and has at most 25 words."""
     change = Change(7, 0, 0, What.APPENDED)
-    text = reason(Explanation(STANDARD.having([deviation]), 7, shows=deviation, change=change))
+    text = reason(Explanation(STANDARD.with_deviations([deviation]), 7, shows=deviation, change=change))
     assert "event 7 " in text.replace(",", " ")
     assert "client" in text
     assert "{" not in text.replace("`{}`", "")
@@ -71,5 +71,5 @@ def test_a_client_without_deviations_has_a_cause_and_no_event() -> None:
     found = Explanation(STANDARD)
     assert reason(found) == ""
     assert cause(found) == "The client followed the protocol, but the stream is malformed."
-    dropped = Explanation(STANDARD.having([Kept.NAMED]), 3, shows=Kept.NAMED)
+    dropped = Explanation(STANDARD.with_deviations([Kept.NAMED]), 3, shows=Kept.NAMED)
     assert reason(dropped) == "The client dropped the call that ends at event 3, because it has no name."

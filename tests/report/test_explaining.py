@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from toolstream_core.clients.advice import Advice
     from toolstream_core.clients.model import ClientModel
-    from toolstream_core.protocols.requests.conversation import EchoedCall
+    from toolstream_core.protocols.requests.conversation import ReturnedCall
 
-type Turn = tuple[ReceivedBytes, Sequence[EchoedCall]]
+type Turn = tuple[ReceivedBytes, Sequence[ReturnedCall]]
 
 
 def turns(folder: Path, *requests: object) -> list[Turn]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from toolstream_core.model import ABSENT, Call, Kind
-from toolstream_core.protocols.requests.conversation import CallFields, EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import CallFields, ReturnedCall, ToolResult
 from toolstream_core.report.verdict import (
     Explained,
     ReportedVerdict,
@@ -48,7 +48,7 @@ def painted(marked: Marked) -> str:
 def test_an_object() -> None:
     """The fields of returned calls keep their types, and missing ones are null."""
     fields = CallFields(None, ABSENT, {"p": ["secret", 1, None], "secret": True})
-    sent = (EchoedCall("", "ls", "", fields),)
+    sent = (ReturnedCall("", "ls", "", fields),)
     verdict = Verdict(
         Outcome.RETURNED_WITHOUT_ARGUMENTS, (LOST,), sent, (ToolResult("", "", "", None), ToolResult("", "", ""))
     )

@@ -12,7 +12,7 @@ from toolstream_core.calls.json_text import same
 from toolstream_core.checking.cases import Case, Kind
 from toolstream_core.checking.client import Run
 from toolstream_core.model import Severity
-from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import ReturnedCall, ToolResult
 from toolstream_core.report.judging import NO_HELP
 from toolstream_core.testing.exchanges import FoundProblem, ProxiedExchange, SentCall, until_complete
 from toolstream_core.testing.understanding import distrusted
@@ -187,7 +187,7 @@ def _returned_id(exchange: ProxiedExchange, call: SentCall, later: Sequence[Prox
     return call.id if call.id in ids or not ids else ids[0]
 
 
-def _copies(exchange: ProxiedExchange, call: SentCall, after: ProxiedExchange) -> list[EchoedCall]:
+def _copies(exchange: ProxiedExchange, call: SentCall, after: ProxiedExchange) -> list[ReturnedCall]:
     """The calls with its name and arguments that the next request returns."""
     return [
         copy

@@ -64,7 +64,7 @@ def _messages_results(request: dict[str, Any], calls: Iterable[SteppedCall]) -> 
     return {**request, "messages": [*request["messages"], *turns]}
 
 
-BY_ID: Final = STANDARD.having([Key.PRESENT_ID, Kept.NAMED])
+BY_ID: Final = STANDARD.with_deviations([Key.PRESENT_ID, Kept.NAMED])
 """A client with a common bug: an id that is present starts a call, even an empty one."""
 
 

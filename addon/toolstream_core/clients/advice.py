@@ -1,4 +1,4 @@
-"""The options that make a client understand a response. Each is tried on the response before it is advised."""
+"""Finds options with which a client understands a response. Each is tried on the response first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_ADVISED: Final = 3
 
 
 class Advice(NamedTuple):
-    """Options that make a client understand a response."""
+    """Options with which a client understands a response."""
 
     repair: str = ""
     shape: str = ""
@@ -35,7 +35,7 @@ class Advice(NamedTuple):
 def advise(
     model: ClientModel, response: ReceivedBytes, others: Sequence[ClientModel] = (), choice: int | None = None
 ) -> list[Advice] | None:
-    """Options under which the client of `model` reads the intended calls of `response`, the smallest first.
+    """Options with which the client of `model` reads the intended calls of `response`, the smallest first.
 
     `others` are models that the client may be as well: an option has to help all of them, since nothing shows which it
     is. Clients' sets are tried if no repair or shape helps. An empty list: all were tried, and none helps. `None`:
@@ -55,7 +55,7 @@ def advise(
 
 
 class _Trial(NamedTuple):
-    """The response on which options are tried, and the criterion for help."""
+    """A response on which options are tried, and its intended calls."""
 
     response: ReceivedBytes
     choice: int

@@ -494,7 +494,7 @@ QUIRKS: Final[Mapping[Deviation, Quirk]] = {
 }
 """Every deviation. Ties are decided by the number of projects they were seen in."""
 _CHAT_KEYS: Final = ("index",)
-BY_THE_LETTER: Final = "followed the protocol, but the stream is malformed"
+FOLLOWS_PROTOCOL: Final = "followed the protocol, but the stream is malformed"
 
 
 def fix(deviations: tuple[Deviation, ...], protocol: WireProtocol | None = None) -> str:
@@ -540,7 +540,7 @@ class MeasuredClient(NamedTuple):
 
     @property
     def model(self) -> ClientModel:
-        return STANDARD.having(self.deviations)
+        return STANDARD.with_deviations(self.deviations)
 
 
 MEASURED: Final = (

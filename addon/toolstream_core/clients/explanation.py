@@ -1,4 +1,4 @@
-"""Why a client misread a response: the model that reproduces its calls, and the event that it misread."""
+"""Explains how a client misread a response: by the model that reproduces its calls, and the first misread event."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cache, lru_cache, partial, reduce
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from toolstream_core.clients.deviations import BY_THE_LETTER, QUIRKS, fix, projects
-from toolstream_core.clients.fields import MADE_UP, CallValues, kept, kept_arguments
-from toolstream_core.clients.fit import KEYS, any_model, fitting, gives
+from toolstream_core.clients.deviations import FOLLOWS_PROTOCOL, QUIRKS, fix, projects
+from toolstream_core.clients.fields import GENERATED_IDS, CallValues, kept, kept_arguments
+from toolstream_core.clients.fit import KEYS, any_model, matching_models, reproduces
 from toolstream_core.clients.grouping import grouped
 from toolstream_core.clients.model import (
     AXES,
@@ -37,7 +37,7 @@ from toolstream_core.clients.stepping import Change, Stepper
 from toolstream_core.model import ABSENT, Json, Phase, StreamFacts
 from toolstream_core.protocols.protocol import CallForm, WireProtocol
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.protocols.requests.conversation import ReturnedCall
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 
 _BY_ID = frozenset({Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.NEWEST_OF_INDEX, Key.FIRST_OF_INDEX})
@@ -45,51 +45,51 @@ _BY_BOTH = frozenset({Key.INDEX_AND_ID, Key.LONGER_ID, Key.ONLY_OF_INDEX})
 _BY_INDEX = frozenset({Key.CHANGED_INDEX, Key.INDEX_ALONE})
 _GROUPING = ("key", "no_index", "entries", "adding", "source")
 _VALUES = (("id",), ("name",), ("arguments", "objects", "source"))
-"""The axes that decide on id, name and arguments."""
+"""The axes that determine id, name and arguments."""
 _END = ("invalid", "no_object", "kept", "source")
 SHOWN = 24
 """Characters of an id that are shown."""
 
 
-class Parting(NamedTuple):
-    """The first difference between two readings of a response."""
+class Divergence(NamedTuple):
+    """The first event that a client reads differently from the protocol."""
 
     event: int
     seen: str
     """The value that the client used to assign the fragment, as text; `""` unless it is a single value."""
     axes: tuple[str, ...] = ()
-    """The axes of `ClientModel` one of which shows there; none: nothing shows in an entry."""
+    """The axes of `ClientModel` that may cause it; empty if it is in no entry."""
     change: Change | None = None
-    """The change to the client's calls, if the client assigned the entry to another call than the protocol does."""
+    """The change to the client's calls, if it assigned the entry to another call than the protocol does."""
 
 
-def parting(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Parting | None:
-    """Where `model` first reads `entries` differently from the protocol; `None` if it never does."""
+def divergence(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Divergence | None:
+    """The first event that `model` reads differently from the protocol; `None` if there is none."""
     if model == STANDARD or not entries:
         return None
     found = [*_of_groups(model, form, entries), *_of_values(model, form, entries)]
     # Made-up ids and calls show in no entry: they are there from the first one on.
-    return min(found, default=Parting(entries[0].event, ""), key=lambda one: one.event)
+    return min(found, default=Divergence(entries[0].event, ""), key=lambda one: one.event)
 
 
-def _of_groups(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
-    """The first entry that belongs to another call, or to none."""
+def _of_groups(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Divergence]:
+    """The first entry that the client assigns to another call, or to none."""
     usual, theirs = _openers(STANDARD, form, entries), _openers(model, form, entries)
     stepper = Stepper(model, form)
     for entry in entries:
         change = stepper.take(entry)[0]
         if usual.get(id(entry)) != theirs.get(id(entry)):
-            yield Parting(entry.event, _key_of(model, entry), _GROUPING, change)
+            yield Divergence(entry.event, _key_of(model, entry), _GROUPING, change)
             return
 
 
 def _openers(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> dict[int, int]:
-    """By entry, the entry that opened its call."""
+    """The entry that opened the call of each entry, by `id`."""
     return {id(one): id(group.entries[0]) for group in grouped(model, form, entries) for one in group.entries}
 
 
 def _key_of(model: ClientModel, entry: Entry) -> str:
-    """The value of the field that the client keys by."""
+    """The value of the field that the client uses as key, as text."""
     fragment = entry.fragment
     call_id, index = _shown(fragment.id), _shown(fragment.index)
     by_id = model.adding is Adding.REPLACE or model.entries is Entries.FROM_ID
@@ -112,8 +112,8 @@ def _shown(value: Json) -> str:
     return f'"{short}"'
 
 
-def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Parting]:
-    """The first entry of each call from which on its id, name or arguments differ, to the end."""
+def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> Iterator[Divergence]:
+    """The first entry of each call from which on its id, name or arguments differ up to the end."""
     groups = grouped(model, form, entries)
     left = set(map(id, groups)) - set(map(id, kept(groups, form, model)))
     for group in groups:
@@ -129,14 +129,14 @@ def _of_values(model: ClientModel, form: CallForm, entries: Sequence[Entry]) -> 
                     since[at] = since[at] or entry
         for entry_since, axes in zip(since, values, strict=True):
             if entry_since is not None:
-                yield Parting(entry_since.event, "", axes)
+                yield Divergence(entry_since.event, "", axes)
         text = theirs.arguments.text()
         if id(group) in left or kept_arguments(text, model.invalid, model.no_object) != text:
-            yield Parting(group.entries[-1].event, "", _END)
+            yield Divergence(group.entries[-1].event, "", _END)
 
 
 _MODELS: Final = 4096
-"""Models of which it is remembered whether they understand a healthy response."""
+"""Models for which it is remembered whether they understand a healthy response."""
 MAX_CLIENTS: Final = 256
 """Number of remembered clients; then the least recent one is forgotten."""
 _ORDER: Final = {value: place for values in AXES.values() for place, value in enumerate(values)}
@@ -144,7 +144,7 @@ _ORDER: Final = {value: place for values in AXES.values() for place, value in en
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A client model that turns a response's events, as the client got them, into what the client sent."""
+    """A client model that reads the received events of a response as the returned calls."""
 
     model: ClientModel
     event: int | None = None
@@ -152,28 +152,28 @@ class Explanation:
     seen: str = ""
     """The value that the client used in that event to assign the fragment; `""` unless it is a single value."""
     others: tuple[ClientModel, ...] = ()
-    """The other models of as few deviations that give the same."""
+    """The other models with the same number of deviations that do, too."""
     common: tuple[ClientModel, ...] = ()
-    """Models of common clients with more deviations that give the same too: advice has to help them."""
+    """Models of common clients with more deviations that do, too: advice has to help them."""
     wrong: tuple[Deviation, ...] | None = None
-    """The deviations that a fix of the client has to remove (`_wrong`); `None` if that is not known: all of them."""
+    """The deviations that a fix of the client must remove (`_wrong`); `None` if unknown: all of them."""
     shows: Deviation | None = None
-    """The deviation that shows in that event."""
+    """The deviation that causes the difference in that event."""
     change: Change | None = None
     """The change to the client's calls in that event, if the client assigned it differently from the protocol."""
     choice: int = 0
     """The choice that the client used."""
     protocol: WireProtocol | None = None
     doubtful: bool = False
-    """Whether the client may have read a call as one of another kind, which no model does (`Fragment.doubtful`)."""
+    """Whether the client may have read a call as one of another kind (`Fragment.doubtful`)."""
     separate: bool = False
-    """Whether it may only keep complete entries apart, as the protocol does: no bug, although a call is split."""
+    """Whether it only keeps complete entries separate, as the protocol does: not a bug, although a call is split."""
     understood: bool = False
-    """Whether the client read the intended calls: what it did wrong came later."""
+    """Whether the client read the intended calls: its bug is not in reading the stream."""
 
     @property
     def bugs(self) -> tuple[Deviation, ...]:
-        """The deviations that are bugs; none if the client follows the protocol, and the stream is wrong."""
+        """The deviations that are bugs; none if the client follows the protocol and the stream is malformed."""
         return () if self.separate else self.model.deviations
 
     @property
@@ -193,8 +193,8 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """What the client does, in words that follow its name."""
-        return ", and ".join(QUIRKS[one].words for one in self.bugs) or BY_THE_LETTER
+        """What the client does: a predicate with the client as subject."""
+        return ", and ".join(QUIRKS[one].words for one in self.bugs) or FOLLOWS_PROTOCOL
 
     @property
     def where(self) -> str:
@@ -205,10 +205,10 @@ class Explanation:
 
 
 class Explainer:
-    """Explains the calls of clients, with the knowledge from earlier conversations of a client."""
+    """Explains the returned calls of clients, in view of their earlier explanations."""
 
     def __init__(self, understood: int = 0) -> None:
-        """`understood`: the number of calls of the healthy responses that all clients are known to understand."""
+        """`understood`: the number of calls of healthy responses that all clients are known to understand."""
         self._understood = understood
         self._known: OrderedDict[str, ClientModel] = OrderedDict()
 
@@ -216,19 +216,20 @@ class Explainer:
         self,
         form: CallForm,
         events: Iterable[ReceivedEvent],
-        echoed: Sequence[EchoedCall],
+        returned: Sequence[ReturnedCall],
         client: str = "",
         possible: Callable[[ClientModel], bool] = any_model,
     ) -> Explanation | None:
-        """The model of fewest deviations that reads `events` as the calls `echoed`; `None` if no small set does.
+        """The model of fewest deviations that reads `events` as the calls `returned`; `None` if no small set does.
 
         `events` are those of one response as the client got them; those without calls, finish or end may be left out.
-        `echoed` are the new calls of its next request: none if it lost them all. `client` distinguishes clients (by
+        `returned` are the new calls of its next request: none if it lost them all. `client` distinguishes clients (by
         address, or user agent); `""` is an unknown one. `possible`: which models may explain it.
         """
         known = self.known(client)
         found = (
-            (entries, _fitting(form, entries, echoed, known, possible)) for entries in _alternatives(entries_of(events))
+            (entries, _matching_models(form, entries, returned, known, possible))
+            for entries in _alternatives(entries_of(events))
         )
         fit = [(entries, models) for entries, models in found if models]
         if not fit:
@@ -238,24 +239,26 @@ class Explainer:
         doubtful = bool(model.deviations) and any(one.fragment.doubtful for one in entries)
         if client and not doubtful:
             self._remember(client, model)
-        common = tuple(filter(possible, _common(form, entries, echoed))) if model.deviations else ()
+        common = tuple(filter(possible, _common(form, entries, returned))) if model.deviations else ()
         model, *rest = dict.fromkeys(map(_without_own_ids, (model, *models)))
         others = tuple(one for one in rest if one.deviations)
         found_too = tuple(one for one in common if one not in (model, *others))
         choice = entries[0].fragment.choice if entries else 0
-        parted = parting(model, form, entries)
-        if parted is None:
+        diverged = divergence(model, form, entries)
+        if diverged is None:
             return Explanation(model, others=others, common=found_too, choice=choice)
-        shows = next((one for one in model.deviations if axis_of(one) in parted.axes), model.deviations[0])
-        wrong = Explanation(model, parted.event, parted.seen, others, found_too, shows=shows, change=parted.change)
+        shows = next((one for one in model.deviations if axis_of(one) in diverged.axes), model.deviations[0])
+        wrong = Explanation(
+            model, diverged.event, diverged.seen, others, found_too, shows=shows, change=diverged.change
+        )
         complete = form is CallForm.WHOLE and all(one.fragment.phase is Phase.CLOSE for one in entries)
         separate = complete and any(one.deviations == (Key.ENTRY,) for one in models)
         return replace(wrong, choice=choice, doubtful=doubtful, separate=separate)
 
     def explain_response(
-        self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = ""
+        self, response: ReceivedBytes, returned: Sequence[ReturnedCall], client: str = ""
     ) -> Explanation | None:
-        """As `explain`, of a response's bytes as the client got them; `None` too if they are not an LLM's.
+        """As `explain`, for the bytes of a response; also `None` if they are not an LLM's.
 
         A malformed response is explained only by clients that may have understood earlier ones, and every response by
         clients that understand what the client is known to understand.
@@ -265,8 +268,8 @@ class Explainer:
             return None
         malformed = any(one.severity.counts for one in got.record.findings)
         restricted = malformed or self._understood
-        possible = partial(_got_along, got.protocol.name, self._understood) if restricted else any_model
-        found = self.explain(got.protocol.call_form, got.events, echoed, client, possible)
+        possible = partial(_understands_healthy, got.protocol.name, self._understood) if restricted else any_model
+        found = self.explain(got.protocol.call_form, got.events, returned, client, possible)
         if found is None:
             return None
         got.choice = found.choice
@@ -278,24 +281,24 @@ class Explainer:
         return self._known.get(client, STANDARD)
 
     def _remember(self, client: str, model: ClientModel) -> None:
-        """Add a model's deviations to those known of a client; of two on one axis the new one counts."""
+        """Add a model's deviations to those known of a client; the new one replaces another on the same axis."""
         known = self._known.pop(client, STANDARD)
-        self._known[client] = known.having(model.deviations)
+        self._known[client] = known.with_deviations(model.deviations)
         if len(self._known) > MAX_CLIENTS:
             self._known.popitem(last=False)
 
 
 @cache
 def _healthy(protocol: str, calls: int) -> Received:
-    """A healthy response with that many calls, as the client gets it."""
+    """A healthy response with that many calls."""
     made = tuple(HealthyCall(f"f{number}", f'{{"x": "a b", "y": {number}}}') for number in range(calls))
     body = b"".join(named(protocol).healthy_stream(HealthyResponse(model="m", request={}, calls=made)))
     return Received(ReceivedBytes(StreamFacts(), body))
 
 
 @lru_cache(_MODELS)
-def _got_along(protocol: str, calls: int, model: ClientModel) -> bool:
-    """Whether the client of `model` may have understood responses before; with so many `calls` it did.
+def _understands_healthy(protocol: str, calls: int, model: ClientModel) -> bool:
+    """Whether the client of `model` understands healthy responses; `calls`: the number of calls that it did understand.
 
     Providers of Chat Completions differ in what continues a call, so a client with another key may fit its provider.
     """
@@ -305,23 +308,23 @@ def _got_along(protocol: str, calls: int, model: ClientModel) -> bool:
     return healthy.is_understood(model, healthy.intended)
 
 
-def _fitting(
+def _matching_models(
     form: CallForm,
     entries: Sequence[Entry],
-    echoed: Sequence[EchoedCall],
+    returned: Sequence[ReturnedCall],
     known: ClientModel,
     possible: Callable[[ClientModel], bool],
 ) -> list[ClientModel]:
     """The models that return the calls of the request; only the known model, if it is one of them."""
-    if known is not STANDARD and gives(known, form, entries, echoed):
-        return [_needed(known, form, entries, echoed)]
-    return fitting(form, entries, echoed, possible)
+    if known is not STANDARD and reproduces(known, form, entries, returned):
+        return [_needed(known, form, entries, returned)]
+    return matching_models(form, entries, returned, possible)
 
 
-def _common(form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> Iterator[ClientModel]:
+def _common(form: CallForm, entries: Sequence[Entry], returned: Sequence[ReturnedCall]) -> Iterator[ClientModel]:
     """Clients with a known key, with or without calls that lack a name, that return the calls of the request."""
-    models = (STANDARD.having([key, kept]) for key in KEYS[form] for kept in (Kept.ALL, Kept.NAMED))
-    return (one for one in models if gives(one, form, entries, echoed))
+    models = (STANDARD.with_deviations([key, kept]) for key in KEYS[form] for kept in (Kept.ALL, Kept.NAMED))
+    return (one for one in models if reproduces(one, form, entries, returned))
 
 
 def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:
@@ -330,18 +333,20 @@ def _alternatives(entries: Sequence[Entry]) -> list[list[Entry]]:
     return [[one for one in entries if one.fragment.choice == choice] for choice in choices]
 
 
-def _needed(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> ClientModel:
+def _needed(
+    model: ClientModel, form: CallForm, entries: Sequence[Entry], returned: Sequence[ReturnedCall]
+) -> ClientModel:
     """The model without the deviations that this response does not need."""
     for one in model.deviations:
         without = model.without(one)
-        if gives(without, form, entries, echoed):
+        if reproduces(without, form, entries, returned):
             model = without
     return model
 
 
 def _without_own_ids(model: ClientModel) -> ClientModel:
     """The model without ids that tell calls apart, but are not those of the stream: a client may use such ids."""
-    return model.without(model.id) if model.id in {*MADE_UP, Id.ITEM} else model
+    return model.without(model.id) if model.id in {*GENERATED_IDS, Id.ITEM} else model
 
 
 _REFUSALS: Final = frozenset({*Invalid, *NoObject, Kept.NAMED, Kept.WITH_ID, Kept.VALID})

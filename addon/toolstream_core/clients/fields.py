@@ -1,4 +1,4 @@
-"""The values of calls as a client collects them, entry by entry, and how it treats invalid arguments."""
+"""The id, name and arguments of calls as a client reads them, and how it treats invalid arguments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Edit(NamedTuple):
 
 
 class Value:
-    """A text that is collected entry by entry. The cost of an entry does not depend on the length of the text."""
+    """A text that a client collects entry by entry."""
 
     __slots__ = ("_count", "_parts", "_rank", "_rule", "size")
 
@@ -102,7 +102,7 @@ class Value:
 
 OWN_STRING: Final = "[object Object]"
 """JavaScript's string for an object."""
-MADE_UP: Final = frozenset({Id.OWN, Id.UNIQUE})
+GENERATED_IDS: Final = frozenset({Id.OWN, Id.UNIQUE})
 """Ids that the client generates."""
 _DELTAS: Final = frozenset({Phase.OPEN, Phase.MORE})
 _CLOSES: Final = frozenset({Phase.ARGUMENTS, Phase.CLOSE, Phase.WHOLE})
@@ -124,7 +124,7 @@ _ANNOUNCED: Final[Mapping[Source, Mapping[Phase, int]]] = {
     Source.START: {Phase.OPEN: _START},
     Source.START_AND_DELTAS: {Phase.OPEN: _START, Phase.MORE: _START},
 }
-"""The events from which a client takes arguments, with their ranks: repetitions count before deltas."""
+"""The events from which a client reads arguments, with their ranks: repetitions replace deltas."""
 
 
 def readable(group: Group, source: Source) -> bool:
@@ -156,7 +156,7 @@ class CallValues:
 
 
 def identity_of(group: Group, rule: Name | Id) -> str:
-    """The name or the id that the client gives the call."""
+    """The name or id that the client reads for a call."""
     value = Value(rule)
     for one in group.entries:
         _take_identity(value, group, one, rule)
@@ -164,7 +164,7 @@ def identity_of(group: Group, rule: Name | Id) -> str:
 
 
 def arguments_of(group: Group, form: CallForm, source: Source, rule: Arguments, objects: Objects) -> str:
-    """The text that the client treats as the call's arguments, before it parses it."""
+    """The text of a call's arguments at the client, before it is parsed."""
     value = Value(rule)
     for one in (*group.before, *group.entries):
         _take_arguments(value, one.fragment, form, source, objects)
@@ -179,7 +179,7 @@ def _take_identity(value: Value, group: Group, entry: Entry, rule: Name | Id) ->
 
 
 def _rank(group: Group, fragment: Fragment, *, joined: bool) -> int:
-    """How much an entry's identity counts: repetitions of a call are not joined to its deltas."""
+    """The rank of an entry's id and name: repetitions of a call are not joined to its deltas."""
     if fragment.phase is group.alone and isinstance(fragment.name, str):
         return 2
     return 1 if joined and fragment.phase in _DELTAS else 0
@@ -240,7 +240,7 @@ def listed(text: str) -> str:
 
 
 def completed(text: str) -> str:
-    """The text with its open string and brackets closed, shortened as little as it takes; `""` if that is none."""
+    """The text with its open string and brackets closed, shortened as little as possible; `""` if impossible."""
     if found := head(text):
         return found
     ends = range(len(text), max(len(text) - _TAKEN_BACK, 0), -1)
@@ -248,7 +248,7 @@ def completed(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text up to its last complete member, with its brackets closed; `""` if that is none."""
+    """The text up to its last complete member, with its brackets closed; `""` if there is none."""
     if found := head(text):
         return found
     return _first_complete(text, _members(text)) if len(text) <= MAX_TEXT else ""
@@ -266,7 +266,7 @@ def _first_complete(text: str, cuts: Iterable[int]) -> str:
 
 
 def _closing(text: str) -> str:
-    """What closes the open string and brackets of a text."""
+    """The characters that close the open string and brackets of a text."""
     brackets: list[str] = []
     quote = ""
     for found in _TOKEN.finditer(text):
@@ -301,33 +301,33 @@ _RULES: Final[Mapping[Invalid, Callable[[str], str]]] = {
 
 
 def kept_arguments(text: str, invalid: Invalid, no_object: NoObject) -> str:
-    """The arguments that the client makes of `text`, its joined fragments."""
+    """The arguments that the client uses for `text`, the joined fragments."""
     if not text.strip() or is_object(text) or (no_object is NoObject.KEPT and is_json(text)):
         return text
     return _RULES[invalid](text)
 
 
-def fits(text: str, invalid: Invalid, no_object: NoObject, echoed: str) -> bool:
-    """Whether a client with these rules, whose arguments are `text`, returns `echoed` in its next request."""
+def fits(text: str, invalid: Invalid, no_object: NoObject, returned: str) -> bool:
+    """Whether a client with these rules, whose arguments are `text`, returns `returned` in its next request."""
     made = kept_arguments(text, invalid, no_object)
     # Go reads half of a surrogate pair in an event as the replacement character.
     for one in (made,) if made.isascii() else (made, _HALF_PAIR.sub("\ufffd", made)):
-        if same(one, echoed) or one.strip() == echoed.strip():
+        if same(one, returned) or one.strip() == returned.strip():
             return True
     if made == OWN_STRING:
-        return bool(_OWN_STRINGS.fullmatch(echoed.strip())) and not is_json(echoed)
+        return bool(_OWN_STRINGS.fullmatch(returned.strip())) and not is_json(returned)
     if made == text or is_object(text):
         return False
     if invalid is Invalid.WRAPPED:
-        value = value_of(echoed)
+        value = value_of(returned)
         return value == text or (isinstance(value, dict) and text in value.values())
     if invalid is not Invalid.COMPLETED:
         return False
     # Some parsers make a list of several values.
-    if (several := listed(text)) and same(several, echoed):
+    if (several := listed(text)) and same(several, returned):
         return True
     # Some strip white space first: a string that was truncated after a space ends without it.
-    return same(kept_arguments(text.rstrip(), invalid, no_object), echoed)
+    return same(kept_arguments(text.rstrip(), invalid, no_object), returned)
 
 
 def is_valid(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The client models that return the calls of a client: the smallest sets of deviations."""
+"""Finds the client models that reproduce the calls that a client returned: the smallest sets of deviations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from toolstream_core.clients.model import (
 )
 from toolstream_core.model import Kind, Phase
 from toolstream_core.protocols.protocol import CallForm
-from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.protocols.requests.conversation import ReturnedCall
 
 _OF_DELTAS: Final = (
     *(Key.CHANGED_ID, Key.PRESENT_ID, Key.GIVEN_ID, Key.ID, Key.INDEX_AND_ID, Key.LONGER_ID, Key.NEWEST_OF_INDEX),
@@ -46,7 +46,7 @@ KEYS: Final[Mapping[CallForm, tuple[Key, ...]]] = {
     ),
     CallForm.WHOLE: (Key.ID, Key.PLACE, Key.ENTRY, Key.ONE),
 }
-"""The keys that clients use, apart from the protocol's own."""
+"""The keys that clients use instead of the protocol's own."""
 MAX_CONTINUED: Final = 100
 """Maximum number of calls with one buffer."""
 _ADDINGS: Final[Mapping[CallForm, tuple[Adding, ...]]] = {
@@ -57,16 +57,16 @@ _ADDINGS: Final[Mapping[CallForm, tuple[Adding, ...]]] = {
 
 
 def groupings(form: CallForm, entries: Sequence[Entry], most: int) -> Iterator[ClientModel]:
-    """The models that may differ in which entries make a call, those of fewest deviations first."""
+    """The models that differ in how they group entries to calls, those of fewest deviations first."""
     axes = _axes(form, entries)
     for count in range(most + 1):
         for names in combinations(axes, count):
             for values in product(*(axes[name] for name in names)):
-                yield STANDARD.having(values)
+                yield STANDARD.with_deviations(values)
 
 
-def concerning(form: CallForm, entries: Sequence[Entry]) -> list[Deviation]:
-    """The deviations that can show in a stream, of all axes."""
+def possible_deviations(form: CallForm, entries: Sequence[Entry]) -> list[Deviation]:
+    """The deviations of all axes that can have an effect on a stream."""
     others = (values[1:] for axis, values in AXES.items() if axis in ("name", "invalid", "no_object"))
     arguments = () if form is CallForm.WHOLE else tuple(Arguments)[1:]
     named = any(nonblank(one.fragment.item_id) for one in entries)
@@ -78,7 +78,7 @@ def concerning(form: CallForm, entries: Sequence[Entry]) -> list[Deviation]:
 
 
 def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation, ...]]:
-    """The axes that concern which entries make a call, with the deviations that can show in this stream."""
+    """The axes of grouping, with the deviations that can have an effect on this stream."""
     several = (Entries.FIRST,) if any(one.place for one in entries) else ()
     announced = form is CallForm.ANNOUNCED  # the event with the finish reason has only what others had
     ending = (Entries.BEFORE_FINISH,) if not announced and any(one.with_finish for one in entries) else ()
@@ -87,7 +87,7 @@ def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation
     # A buffer that is never reset. It is not tried for many calls, because each would repeat all before it.
     continued = (Adding.CONTINUED,) if form is CallForm.ANNOUNCED and 1 < opened <= MAX_CONTINUED else ()
     finish = (Adding.FINISH,) if any(one.finished for one in entries) else ()
-    late, back = _first_lacks_id(entries), _comes_back(entries)
+    late, back = _first_lacks_id(entries), _index_alternates(entries)
     from_id = (Entries.FROM_ID,) if late and form is CallForm.DELTAS else ()
     until_next = (Adding.OPENED,) if back and form is CallForm.DELTAS else ()
     named = any(nonblank(one.fragment.item_id) for one in entries)
@@ -106,8 +106,8 @@ def _first_lacks_id(entries: Sequence[Entry]) -> bool:
     return any(not nonblank(one.fragment.id) for one in first.values())
 
 
-def _comes_back(entries: Sequence[Entry]) -> bool:
-    """Whether an index comes again after another one."""
+def _index_alternates(entries: Sequence[Entry]) -> bool:
+    """Whether an index appears again after another one."""
     indexes = [repr(one.fragment.index) for one in entries]
     changes = sum(one != other for one, other in pairwise(indexes))
     return changes >= len(set(indexes)) > 1
@@ -131,7 +131,7 @@ def _sources(form: CallForm, entries: Sequence[Entry]) -> Iterator[Source]:
 
 
 def objects(entries: Sequence[Entry]) -> tuple[Objects, ...]:
-    """How a client may read objects in place of argument text, if the stream has any."""
+    """How a client may read objects instead of argument text, if the stream has any."""
     odd = (one.fragment for one in entries if not one.fragment.well_formed)
     some = any(isinstance(one.arguments, str) and is_object(one.arguments) for one in odd)
     return tuple(Objects) if some else (Objects.JSON,)
@@ -139,32 +139,32 @@ def objects(entries: Sequence[Entry]) -> tuple[Objects, ...]:
 
 MAX_DEVIATIONS: Final = 4
 MAX_WITHOUT_CALLS: Final = 1
-"""Maximum number of deviations if no call was returned: nearly every two would explain it."""
+"""Maximum number of deviations if no call was returned: almost any two would explain that."""
 MAX_OF_GROUPING: Final = 2
-"""Maximum number of deviations about which entries make a call."""
+"""Maximum number of deviations of grouping."""
 MANY: Final = 2000
-"""Number of entries from which on only one such deviation is tried."""
+"""Number of entries from which on only one deviation of grouping is tried."""
 MAX_REORDERED: Final = 100
 """Maximum number of calls that are compared in another order."""
 
 
 def any_model(model: ClientModel) -> bool:
-    """Every model may explain what a client returned."""
+    """Return `True` for every model."""
     del model
     return True
 
 
-def fitting(
+def matching_models(
     form: CallForm,
     entries: Sequence[Entry],
-    echoed: Sequence[EchoedCall],
+    returned: Sequence[ReturnedCall],
     possible: Callable[[ClientModel], bool] = any_model,
 ) -> list[ClientModel]:
-    """The possible models of fewest deviations that turn `entries` into `echoed`; none if no small set does."""
-    best = MAX_DEVIATIONS if echoed else MAX_WITHOUT_CALLS
+    """The possible models of fewest deviations that read `entries` as `returned`; none if no small set does."""
+    best = MAX_DEVIATIONS if returned else MAX_WITHOUT_CALLS
     found: list[ClientModel] = []
     seen: dict[object, int] = {}
-    search = _Search(form, echoed, objects(entries), possible)
+    search = _Search(form, returned, objects(entries), possible)
     for model in groupings(form, entries, 1 if len(entries) > MANY else MAX_OF_GROUPING):
         cost = len(model.deviations)
         if cost > best:
@@ -184,10 +184,10 @@ def fitting(
     return found
 
 
-def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: Sequence[EchoedCall]) -> bool:
-    """Whether the client of `model` turns `entries` into `echoed`."""
+def reproduces(model: ClientModel, form: CallForm, entries: Sequence[Entry], returned: Sequence[ReturnedCall]) -> bool:
+    """Whether the client of `model` reads `entries` as `returned`."""
     calls = kept(grouped(model, form, entries), form, model)
-    if len(calls) != len(echoed):
+    if len(calls) != len(returned):
         return False
     texts = [arguments_of(one, form, model.source, model.arguments, model.objects) for one in calls]
     return any(
@@ -196,7 +196,7 @@ def gives(model: ClientModel, form: CallForm, entries: Sequence[Entry], echoed: 
         and all(
             fits(text, model.invalid, model.no_object, two.arguments) for text, two in zip(texts, order, strict=True)
         )
-        for order in _orders(calls, echoed)
+        for order in _orders(calls, returned)
     )
 
 
@@ -205,17 +205,17 @@ def _cost(model: ClientModel) -> int:
 
 
 class _Search:
-    """Searches for the ways of reading call fields that reproduce the calls of the next request."""
+    """Searches the rules for reading fields that reproduce the returned calls."""
 
     def __init__(
         self,
         form: CallForm,
-        echoed: Sequence[EchoedCall],
+        returned: Sequence[ReturnedCall],
         odd: Sequence[Objects],
         possible: Callable[[ClientModel], bool],
     ) -> None:
-        self._form, self._echoed, self._odd, self._possible = form, echoed, odd, possible
-        self._fitting: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
+        self._form, self._returned, self._odd, self._possible = form, returned, odd, possible
+        self._treatments: dict[tuple[str, str], list[tuple[Invalid, NoObject]]] = {}
         """The possible treatments of invalid arguments, by the received and the returned arguments."""
 
     def models(self, model: ClientModel, groups: Sequence[Group], most: int) -> Iterator[ClientModel]:
@@ -234,7 +234,7 @@ class _Search:
                 calls = kept(groups, self._form, start)
                 if keeping is not Kept.VALID:
                     kept_by[keeping] = calls
-            if len(calls) != len(self._echoed):
+            if len(calls) != len(self._returned):
                 continue
             texts = [arguments_of(one, self._form, model.source, put, odd) for one in calls]
             key = (tuple(texts), *map(id, calls))
@@ -243,21 +243,21 @@ class _Search:
                 yield from found
 
     def _of(self, start: ClientModel, calls: Sequence[Group], texts: Sequence[str], most: int) -> Iterator[ClientModel]:
-        """Those for the first order of the returned calls in which any fits."""
+        """The models for the first order of the returned calls in which any fits."""
         if not calls:
             yield start
             return
-        for order in _orders(calls, self._echoed):
+        for order in _orders(calls, self._returned):
             found = [one for one in self._of_order(start, calls, texts, order) if _cost(one) <= most]
             yield from found
             if found:
                 return
 
     def _of_order(
-        self, start: ClientModel, calls: Sequence[Group], texts: Sequence[str], echoed: Sequence[EchoedCall]
+        self, start: ClientModel, calls: Sequence[Group], texts: Sequence[str], returned: Sequence[ReturnedCall]
     ) -> Iterator[ClientModel]:
-        """The cheapest rules that turn each of `calls` into the call of `echoed` in its place."""
-        pairs = list(zip(calls, echoed, strict=True))
+        """The models of fewest deviations that read each of `calls` as the call of `returned` at its position."""
+        pairs = list(zip(calls, returned, strict=True))
         names = [rule for rule in Name if all(identity_of(one, rule) == two.name for one, two in pairs)]
         rules = Id if any(one.item_id for one in calls) else [rule for rule in Id if rule is not Id.ITEM]
         ids = [rule for rule in rules if _ids_fit(rule, pairs)] if names else []
@@ -267,7 +267,7 @@ class _Search:
         free = [text for one, text in zip(calls, texts, strict=True) if _is_custom(one)]
         outcomes = [
             rule
-            for rule in self._outcomes(texts, [two.arguments for two in echoed])
+            for rule in self._outcomes(texts, [two.arguments for two in returned])
             if all(kept_arguments(text, *rule) == text for text in free)
         ]
         choices = [
@@ -279,41 +279,41 @@ class _Search:
         least = min(map(_cost, choices), default=0)
         yield from (one for one in choices if _cost(one) == least)
 
-    def _outcomes(self, texts: Sequence[str], echoed: Sequence[str]) -> list[tuple[Invalid, NoObject]]:
+    def _outcomes(self, texts: Sequence[str], returned: Sequence[str]) -> list[tuple[Invalid, NoObject]]:
         """The possible treatments of invalid arguments; of those with equal results, the simplest."""
-        pairs = list(zip(texts, echoed, strict=True))
+        pairs = list(zip(texts, returned, strict=True))
         rules = [rule for rule in product(Invalid, NoObject) if all(rule in self._rules(*pair) for pair in pairs)]
         found = {tuple(kept_arguments(text, *rule) for text in texts): rule for rule in reversed(rules)}
         return list(reversed(found.values()))
 
     def _rules(self, text: str, returned: str) -> list[tuple[Invalid, NoObject]]:
-        if (text, returned) not in self._fitting:
+        if (text, returned) not in self._treatments:
             fit = [rule for rule in product(Invalid, NoObject) if fits(text, *rule, returned)]
-            self._fitting[text, returned] = fit
-        return self._fitting[text, returned]
+            self._treatments[text, returned] = fit
+        return self._treatments[text, returned]
 
 
 def _is_custom(call: Group) -> bool:
     return any(one.fragment.kind is Kind.CUSTOM for one in call.entries)
 
 
-def _orders(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> Iterator[list[EchoedCall]]:
+def _orders(calls: Sequence[Group], returned: Sequence[ReturnedCall]) -> Iterator[list[ReturnedCall]]:
     """The returned calls in each order that may match `calls`: unchanged, by index, by id."""
-    yield list(echoed)
+    yield list(returned)
     if not 1 < len(calls) <= MAX_REORDERED:
         return
     places = sorted(range(len(calls)), key=lambda at: (calls[at].index or 0, at))
-    by_index = [echoed[places.index(at)] for at in range(len(calls))]
-    if by_index != list(echoed):
+    by_index = [returned[places.index(at)] for at in range(len(calls))]
+    if by_index != list(returned):
         yield by_index
-    by_id = _by_id(calls, echoed)
-    if by_id not in (list(echoed), by_index):
+    by_id = _by_id(calls, returned)
+    if by_id not in (list(returned), by_index):
         yield by_id
 
 
-def _by_id(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> list[EchoedCall]:
-    left = list(echoed)
-    matched: list[EchoedCall] = []
+def _by_id(calls: Sequence[Group], returned: Sequence[ReturnedCall]) -> list[ReturnedCall]:
+    left = list(returned)
+    matched: list[ReturnedCall] = []
     for one in calls:
         ids = {entry.fragment.id for entry in one.entries}
         found = next((call for call in left if call.id in ids), left[0])
@@ -322,16 +322,16 @@ def _by_id(calls: Sequence[Group], echoed: Sequence[EchoedCall]) -> list[EchoedC
     return matched
 
 
-def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, EchoedCall]]) -> bool:
+def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, ReturnedCall]]) -> bool:
     """Whether ids fit. A call without an id may get any, and so may all calls if the protocol has no ids."""
     taken: set[str] = set()
-    for group, echoed in pairs:
-        if echoed.id is None:
+    for group, returned in pairs:
+        if returned.id is None:
             continue
         made = identity_of(group, rule)
-        own = bool(echoed.id) and all(echoed.id not in (one.fragment.id, group.item_id) for one in group.entries)
+        own = bool(returned.id) and all(returned.id not in (one.fragment.id, group.item_id) for one in group.entries)
         replaced = rule is Id.OWN or (rule is Id.UNIQUE and made in taken)
-        if not (own if replaced else made in (echoed.id, "")):
+        if not (own if replaced else made in (returned.id, "")):
             return False
         taken.add(made)
     return True

@@ -16,27 +16,27 @@ from toolstream_core.protocols.protocol import CallForm
 
 
 class ObjectText:
-    """Arguments, fragment by fragment, until they are a complete JSON object."""
+    """Detects the fragment that completes a JSON object."""
 
     def __init__(self) -> None:
         self._scanner = JsonScanner()
         self._first = ""
-        self._spilled = False
+        self._has_trailing_text = False
 
     def closed_by(self, text: str) -> bool:
         """Whether all text so far, with `text`, is one object."""
         self._first = self._first or text.lstrip(WHITE)[:1]
         end = self._scanner.feed(text)
-        self._spilled = self._spilled or bool(text[end:].strip(WHITE))
-        return self._first == "{" and self._scanner.is_complete and not self._spilled
+        self._has_trailing_text = self._has_trailing_text or bool(text[end:].strip(WHITE))
+        return self._first == "{" and self._scanner.is_complete and not self._has_trailing_text
 
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Entries that a client puts into one call."""
+    """The entries that a client assigns to one call."""
 
     place: int
-    """Its place among the client's calls, in the order in which they were opened."""
+    """Its position among the client's calls, in the order in which they were opened."""
     index: int | None
     """The index that it was opened with."""
     entries: list[Entry] = field(default_factory=list)
@@ -47,14 +47,14 @@ class Group:
     item_id: str = ""
     """The first item id that is not empty."""
     object: ObjectText = field(default_factory=ObjectText)
-    """Its arguments so far, for clients that care whether they are complete."""
+    """Its arguments so far, for clients that check whether they are complete."""
     is_complete: bool = False
     alone: Phase | None = None
-    """The phase of the only events that the client takes the call from; `None`: it reads all of them."""
+    """The phase of the only events that the client reads the call from; `None`: all phases."""
 
 
 class CallIndex:
-    """Calls among which an entry finds its own: those of one index, or of all."""
+    """Calls in which the call of an entry is looked up: those of one index, or all."""
 
     def __init__(self, *groups: Group) -> None:
         """`groups` in the order in which they were opened."""
@@ -62,7 +62,7 @@ class CallIndex:
         self.by_id: dict[str, Group] = {}
         """The newest call of each first id."""
         self.unnamed: dict[int, Group] = {}
-        """Calls without an id so far, by place."""
+        """Calls without an id so far, by position."""
         for group in groups:
             self.add(group)
 
@@ -79,7 +79,7 @@ class CallIndex:
             self.by_id[group.id] = group
 
     def same_id(self, call_id: str) -> Group | None:
-        """The newest call with that id or with none."""
+        """The newest call with that id, or without any."""
         unnamed, named = next(reversed(self.unnamed.values()), None), self.by_id.get(call_id)
         return max((one for one in (unnamed, named) if one is not None), key=lambda one: one.place, default=None)
 
@@ -96,7 +96,7 @@ class Calls:
         self._by_place: dict[int, CallIndex] = {}
         """By place of the call."""
         self.by_id: dict[str, Group] = {}
-        """The newest call that has had an entry of an id."""
+        """The newest call with an entry of each id."""
         self.by_item: dict[str, Group] = {}
         """The newest call of each first item id."""
         self.last: Group | None = None
@@ -116,7 +116,7 @@ class Calls:
             calls.add(group)
         return group
 
-    def touched(self, group: Group, entry: Entry) -> None:
+    def note(self, group: Group, entry: Entry) -> None:
         call_id, item = nonblank(entry.fragment.id), nonblank(entry.fragment.item_id)
         if call_id and not group.id:
             group.id = call_id
@@ -135,7 +135,7 @@ class Calls:
         return self.by_index.get(index, _EMPTY) if isinstance(index, int) else _EMPTY
 
     def of_index(self, entry: Entry) -> CallIndex:
-        """The calls of an entry's index; without one, those to which the client assigns it."""
+        """The calls of an entry's index; without an index, those that the client uses instead."""
         index = entry.fragment.index
         if isinstance(index, int):
             return self.at(index)
@@ -160,11 +160,11 @@ class _New(enum.Enum):
 
 NEW: Final = _New.NEW
 type Found = Group | _New | None
-"""The call of an entry, a new one, or none: the client skips the entry."""
+"""The call of an entry; `NEW`: a new one; `None`: the client skips the entry."""
 
 
-def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
-    """The call that an entry closes or repeats; a new one if there is none and the entry names its tool."""
+def _repeated_call(calls: Calls, key: Key, entry: Entry) -> Group | None:
+    """The call that an entry closes or repeats; a new one if there is none and the entry has a name."""
     fragment = entry.fragment
     found: Group | None = None
     if key is Key.ITEM:
@@ -174,11 +174,11 @@ def stated_again(calls: Calls, key: Key, entry: Entry) -> Group | None:
     elif key in (Key.LAST, Key.ONE) and fragment.phase is not Phase.WHOLE:
         found = calls.last
     elif key is not Key.ENTRY:
-        found = _stated(calls, entry)
+        found = _call_at_index(calls, entry)
     return calls.new(entry) if found is None and nonblank(fragment.name) else found
 
 
-def _stated(calls: Calls, entry: Entry) -> Group | None:
+def _call_at_index(calls: Calls, entry: Entry) -> Group | None:
     fragment = entry.fragment
     here = calls.at(fragment.index).groups
     call_id = nonblank(fragment.id)
@@ -239,7 +239,7 @@ def _by_index_and_id(calls: Calls, entry: Entry) -> Found:
 
 
 def _by_longer_id(calls: Calls, entry: Entry) -> Found:
-    """As by index and id, but a key that is shorter than the open call's continues that call."""
+    """By index and id, but a shorter key than that of the open call continues that call."""
     if calls.last is None:
         return NEW
     opened = _pair(calls.last.entries[0])
@@ -248,7 +248,7 @@ def _by_longer_id(calls: Calls, entry: Entry) -> Found:
 
 
 def _of_index(calls: Calls, entry: Entry, *, place: int) -> Found:
-    """By id; without one, the call at a place of those of its index."""
+    """By id; without one, the call at a position among those of its index."""
     here = calls.of_index(entry)
     if call_id := nonblank(entry.fragment.id):
         return here.same_id(call_id) or NEW
@@ -256,7 +256,7 @@ def _of_index(calls: Calls, entry: Entry, *, place: int) -> Found:
 
 
 def _only_of_index(calls: Calls, entry: Entry) -> Found:
-    """By id; without one the only call of the index, or the only one if there is no index; else skipped."""
+    """By id; without one, the only call of the index, or the only call if there is no index; else skipped."""
     index = entry.fragment.index
     if call_id := nonblank(entry.fragment.id):
         return calls.by_id.get(call_id) or next(iter(calls.at(index).unnamed.values()), NEW)
@@ -310,15 +310,15 @@ LOOKUPS: Final[Mapping[Key, Callable[[Calls, Entry], Found]]] = {
 
 
 _CONTINUED_BY_START: Final = frozenset({Key.INDEX_ALONE, Key.ONE})
-"""Keys by which the event that opens a call may belong to an open one."""
+"""Keys with which the event that opens a call may belong to an open one."""
 ALONE: Final = {Source.ITEM: Phase.CLOSE, Source.COMPLETED: Phase.WHOLE}
-"""The phase of the events from which a client takes the name and the id too."""
+"""The phase of the events from which a client also reads the name and the id."""
 _UNTIL_WHOLE: Final = frozenset({Adding.WHOLE, Adding.HEADER, Adding.NEXT})
 """The deviations that depend on whether the arguments so far are a complete object."""
 
 
 class Grouping:
-    """Puts the entries of a response into calls, one entry at a time, as the client of a model does."""
+    """Assigns the entries of a response to calls, one at a time, as the client of a model does."""
 
     def __init__(self, model: ClientModel, form: CallForm, choice: int | None = None) -> None:
         """`choice`: the only one that the client reads; by default that of the first entry."""
@@ -356,13 +356,13 @@ class Grouping:
         if adding is Adding.REPLACE and _identity(entry) and (group.id or group.item_id):
             group.entries.clear()
         group.entries.append(entry)
-        self._calls.touched(group, entry)
+        self._calls.note(group, entry)
         if adding in _UNTIL_WHOLE and not group.is_complete and isinstance(fragment.arguments, str):
             group.is_complete = group.object.closed_by(fragment.arguments)
 
 
 def grouped(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> Sequence[Group]:
-    """The calls that the client of `model` makes of `entries`, in the order in which it opens them."""
+    """The calls to which the client of `model` assigns `entries`, in the order in which it opens them."""
     grouping = Grouping(model, form)
     for entry in entries:
         grouping.take(entry)
@@ -385,7 +385,7 @@ def _group(model: ClientModel, calls: Calls, entry: Entry) -> Group | None:
     """The call that an entry belongs to, a new one if need be; `None` if the client skips it."""
     fragment = entry.fragment
     if fragment.phase in (Phase.WHOLE, Phase.ARGUMENTS, Phase.CLOSE) and calls.form is not CallForm.WHOLE:
-        return stated_again(calls, model.key, entry)
+        return _repeated_call(calls, model.key, entry)
     if fragment.phase is Phase.OPEN and model.key not in _CONTINUED_BY_START:
         return calls.new(entry)
     if model.key is Key.PROTOCOL and calls.form is CallForm.WHOLE and nonblank(fragment.name):

@@ -17,7 +17,7 @@ class Key(enum.StrEnum):
     """How the call of an entry is found."""
 
     PROTOCOL = "protocol-key"
-    """By index in deltas; as announced; each entry a call if entries are complete calls."""
+    """By index in deltas; by item in Responses; each entry is a call if entries are complete."""
     CHANGED_ID = "by-changed-id"
     PRESENT_ID = "by-present-id"
     GIVEN_ID = "by-given-id"
@@ -86,7 +86,7 @@ class Source(enum.StrEnum):
 
 
 class Name(enum.StrEnum):
-    """The name that is used of several."""
+    """The name that is used if there are several."""
 
     FIRST = "first-name"
     LAST = "last-name"
@@ -96,7 +96,7 @@ class Name(enum.StrEnum):
 
 
 class Id(enum.StrEnum):
-    """The id that is used of several."""
+    """The id that is used if there are several."""
 
     FIRST = "first-id"
     LAST = "last-id"
@@ -109,7 +109,7 @@ class Id(enum.StrEnum):
 
 
 class Arguments(enum.StrEnum):
-    """The argument fragments that count."""
+    """The argument fragments that are used."""
 
     JOINED = "joined-arguments"
     FIRST = "first-fragment-only"
@@ -157,7 +157,7 @@ class Kept(enum.StrEnum):
 
 
 type Deviation = Key | NoIndex | Entries | Adding | Source | Name | Id | Arguments | Objects | Invalid | NoObject | Kept
-"""A value of one of the axes; the first of each is none."""
+"""A value of one of the axes; the first value of each is not a deviation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +182,14 @@ class ClientModel:
         """The differences from the protocols' reading, in the order of the axes."""
         return tuple(value for axis in AXES if (value := getattr(self, axis)) is not getattr(STANDARD, axis))
 
-    def having(self, deviations: Iterable[Deviation]) -> ClientModel:
+    def with_deviations(self, deviations: Iterable[Deviation]) -> ClientModel:
         changes: dict[str, Any] = {_FIELDS[type(one)]: one for one in deviations}
         return replace(self, **changes)
 
     def without(self, deviation: Deviation) -> ClientModel:
         """This model with the standard reading on that axis."""
         standard: Deviation = getattr(STANDARD, _FIELDS[type(deviation)])
-        return self.having([standard])
+        return self.with_deviations([standard])
 
 
 _AXES: Final = (Key, NoIndex, Entries, Adding, Source, Name, Id, Arguments, Objects, Invalid, NoObject, Kept)
@@ -208,7 +208,7 @@ def axis_of(deviation: Deviation) -> str:
 
 
 class ReceivedEvent(NamedTuple):
-    """An event as the client got it."""
+    """An event as the client received it."""
 
     number: int
     """Its place among the response's events, from 0."""

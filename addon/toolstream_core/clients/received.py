@@ -1,4 +1,4 @@
-"""A response as a client gets it, and whether the client understands it."""
+"""A response as a client receives it, and whether the client reads the intended calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, override
 
 from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.json_text import same
-from toolstream_core.clients.fields import MADE_UP
+from toolstream_core.clients.fields import GENERATED_IDS
 from toolstream_core.clients.model import ClientModel, Id, ReceivedEvent, entries_of
 from toolstream_core.clients.stepping import SteppedCall, reads
 from toolstream_core.engine.session import Session
@@ -59,7 +59,7 @@ def repair(response: ReceivedBytes, tried: Settings) -> Repaired:
 
 
 class Received:
-    """A response as a client gets it: its events, and the intended calls."""
+    """A response as a client receives it: its events, and the intended calls."""
 
     def __init__(self, response: ReceivedBytes, choice: int | None = None) -> None:
         """Read `response`. `choice`: the one that the client uses; by default the first that has calls."""
@@ -92,7 +92,7 @@ class Received:
         return [call for call in self.calls if call.complete]
 
     def is_understood(self, model: ClientModel, intended: Sequence[Call]) -> bool:
-        """Whether the client of `model` reads the calls `intended`, and no other. The ids of items will do."""
+        """Whether the client of `model` reads exactly the calls `intended`, perhaps with the ids of items."""
         if self.protocol is None or self.record is None:
             return False
         read = reads(model, self.protocol.call_form, self.entries, self.choice)
@@ -105,9 +105,9 @@ class Received:
         return all(_is_read(call, one) for call, one in zip(intended, read, strict=True))
 
     def _ids_matter(self, model: ClientModel) -> bool:
-        """Whether each call needs an id from the stream: complete entries may lack one, some clients generate ids."""
+        """Whether each call needs an id: complete entries may lack one, and some clients generate ids."""
         whole = self.protocol is None or self.protocol.call_form is CallForm.WHOLE
-        return not whole and model.id not in MADE_UP
+        return not whole and model.id not in GENERATED_IDS
 
 
 def _is_read(call: Call, read: SteppedCall) -> bool:

@@ -13,7 +13,7 @@ from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.calls.json_text import paired
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.deviations import QUIRKS
-from toolstream_core.clients.fields import MADE_UP, CallValues, Edit, is_valid, kept, kept_arguments, readable
+from toolstream_core.clients.fields import GENERATED_IDS, CallValues, Edit, is_valid, kept, kept_arguments, readable
 from toolstream_core.clients.grouping import Grouping
 from toolstream_core.clients.model import ClientModel, Entry, Kept
 from toolstream_core.model import Call, EventContent, Fragment
@@ -102,7 +102,7 @@ class Stepper:
             what = What.OPENED if opened else What.REPLACED
             now = (self._id(values), values.name.text(), values.arguments.text())
             return (Change(entry.event, entry.at, group.place, what, *now),)
-        return tuple(_changes(entry, group.place, (None, *edits[1:]) if self._model.id in MADE_UP else edits))
+        return tuple(_changes(entry, group.place, (None, *edits[1:]) if self._model.id in GENERATED_IDS else edits))
 
     def calls(self) -> list[SteppedCall]:
         """The client's calls if the response ends here: those that it keeps, in its order, then the others."""
@@ -117,7 +117,7 @@ class Stepper:
         return [*read, *(self._call(one)._replace(dropped=words[one in known]) for one in dropped)]
 
     def _id(self, values: CallValues) -> str:
-        return "" if self._model.id in MADE_UP else values.id.text()
+        return "" if self._model.id in GENERATED_IDS else values.id.text()
 
     def _call(self, place: int) -> SteppedCall:
         values = self._values[place]

@@ -345,7 +345,7 @@ class ToolstreamAddon:
         self._reporters.close()
 
     def _closed(self, flow_id: str) -> None:
-        """The delivery of the response is over."""
+        """End a response whose delivery has ended."""
         live = self._responses.take(flow_id)
         if live is not None:
             live.finish(broken="Client disconnected.")  # nothing, if the end was seen

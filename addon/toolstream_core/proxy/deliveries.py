@@ -78,7 +78,7 @@ class Deliveries:
         *,
         always: bool = False,
     ) -> None:
-        """No fault is on, and there is no gate. `closed` is called with a flow's id when its response is over.
+        """`closed` is called with a flow's id when its response has ended.
 
         `request_of` gives the body of a flow's request.
 
@@ -153,7 +153,7 @@ class Deliveries:
         return True
 
     def begin(self, flow: http.HTTPFlow, live: LiveResponse, faults: Drawn) -> bool:
-        """Give a response a delivery if it needs one. Returns whether its chunks are made here."""
+        """Create a delivery if a response needs one. Returns whether its body comes from the delivery."""
         saved = provided(flow) if self._speed is not None else None
         fetched = self._fetching.pop(flow.id, None)
         wanted = bool(faults or saved is not None or fetched or self._settings.repairs & LIVE)
@@ -179,11 +179,11 @@ class Deliveries:
         return delivery is not None and delivery.provided
 
     def forget(self, flow: http.HTTPFlow) -> None:
-        """The response is over."""
+        """Forget an ended response."""
         self._deliveries.pop(flow.id, None)
 
     async def _ask(self, flow: http.HTTPFlow, live: LiveResponse, ask: Ask) -> bytes:
-        """The events in place of a finish reason without its calls; that event itself, if there are none."""
+        """The events to send instead of a finish reason without its calls; that event itself if there are none."""
         before = ask.event.frame.raw
         exchange = live.exchange
         protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
@@ -277,7 +277,7 @@ class Deliveries:
 
 
 def _respond_as(source_response: http.Response, response: http.Response) -> None:
-    """Give the client's response the head of upstream's."""
+    """Copy the status and headers of upstream's response."""
     response.status_code, response.reason = source_response.status_code, source_response.reason
     for name in ("content-type", "retry-after"):
         if name in source_response.headers:
@@ -285,7 +285,7 @@ def _respond_as(source_response: http.Response, response: http.Response) -> None
 
 
 def _events(live: LiveResponse, protocol: WireProtocol, content: bytes) -> Sequence[bytes]:
-    """A complete response as events; none if it has to be forwarded unchanged."""
+    """A complete response as events; empty if it is forwarded unchanged."""
     try:
         return protocol.streamed(parse(content), live.exchange.request)
     except Exception as error:  # noqa: BLE001 - after any error, the client waits for a response
@@ -294,7 +294,7 @@ def _events(live: LiveResponse, protocol: WireProtocol, content: bytes) -> Seque
 
 
 def _why(error: Exception, patience: float) -> str:
-    """Why no usable response arrived."""
+    """The reason if no usable response arrived."""
     if isinstance(error, TimeoutError):
         return f"timed out: no data within {patience:g} s"
     expected = isinstance(error, ConnectionError | second_request.NothingRecoveredError)

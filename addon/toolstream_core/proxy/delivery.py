@@ -95,7 +95,7 @@ class Delivery:
         """The remaining saved chunks."""
         self._speed = speed
         self.provided = saved is not None or fetch is not None
-        """Whether the body comes from saved chunks, and not from the offered chunk."""
+        """Whether the body comes from the delivery, instead of the offered chunks."""
         self._closed = closed
         self._again = again
         self._fetch = fetch
@@ -103,7 +103,7 @@ class Delivery:
         self._requested: asyncio.Task[bytes] | None = None
         self._gone = asyncio.Event()
         self._wake = asyncio.Event()
-        """Set when the wait is over."""
+        """Set when the wait ends."""
 
     def offer_headers(self) -> None:
         """Called before the headers are sent."""
@@ -112,7 +112,7 @@ class Delivery:
             self._add_scheduled(self._schedule, self._schedule.begin)
 
     def offer(self, chunk: bytes | None) -> None:
-        """A chunk of the body is about to be sent; `None` is the end of the body.
+        """Offer a chunk of the body; `None` is the end of the body.
 
         Of a saved response, its chunks are sent in place of its body.
         """
@@ -144,7 +144,7 @@ class Delivery:
         self._end_saved(None)
 
     def next(self) -> Step:
-        """The next step. After `Wait`, call it once more when `wait` is over."""
+        """The next step. After `Wait`, call it again when `wait` has ended."""
         self._step = None
         try:
             self._step = self._next()

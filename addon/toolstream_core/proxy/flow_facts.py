@@ -52,7 +52,7 @@ class Provided(NamedTuple):
 
     chunks: Sequence[Chunk]
     broken: str | None
-    """How its connection broke after the last chunk, if it did."""
+    """The error of the connection after the last chunk, if any."""
     messages: Mapping[bytes, bytes] = {}
     """Messages of a WebSocket with line ends, by their lines, which are the chunks."""
 
@@ -66,7 +66,7 @@ def note_chunks(
 
 
 def provided(flow: http.HTTPFlow) -> Provided | None:
-    """The chunks of a response that toolstream's provider made; else `None`."""
+    """The chunks of a response that toolstream provided; else `None`."""
     noted = flow.metadata.get(NOTED)
     if flow.response is None or flow.response.raw_content is None or noted is None:
         return None
@@ -92,7 +92,7 @@ def note_fault(flow: http.HTTPFlow, spec: str) -> None:
 
 
 def noted_faults(flow: http.HTTPFlow) -> list[Picker]:
-    """The fault that made the response, as an injected one; none if there is none."""
+    """The fault that created the response, if any."""
     spec = flow.metadata.get(_FAULT_KEY)
     if not isinstance(spec, str):
         return []
@@ -135,7 +135,7 @@ class ForwardedResponse(SentResponse):
     body: bytes | None
     """The bytes that the client got, if they are kept."""
     broken: str | None
-    """How the connection broke, if it did."""
+    """The error of the connection, if any."""
     client: str
     """Identifies the client: the address and the user agent."""
     secrets: tuple[str, ...]

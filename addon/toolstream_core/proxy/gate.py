@@ -68,7 +68,7 @@ def _writer(flow: http.HTTPFlow, connection: Connection) -> Any:
 MOST_WAITING: Final = 1024 * 1024
 """Maximum bytes of a response that wait in the proxy. With more, upstream's connection is not read."""
 MOST_SHARED: Final = 16 * MOST_WAITING
-"""The same if other streams share upstream's connection, which must be read: the response ends with an error."""
+"""The same if streams share upstream's connection, which must be read: the response then ends with an error."""
 _EVENT: Final = 256
 """Approximate bytes of an event in memory, without its data."""
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n"
@@ -114,7 +114,7 @@ class GatedStream(HttpStream):
         return super().handle_event(event)
 
     def _arrived(self, event: _events.ResponseData) -> None:
-        """Count the bytes that wait, and hold upstream if they are too many."""
+        """Count the waiting bytes, and stop reading upstream if there are too many."""
         self._waiting += len(event.data) + _EVENT
         if self._waiting <= MOST_WAITING:
             return
@@ -203,7 +203,7 @@ class GatedStream(HttpStream):
         return streamed == isinstance(command, HttpResponseHook)
 
     def _steps(self, delivery: Delivery) -> Generator[commands.Command, Any, bool]:
-        """Take the delivery's steps. Returns whether the stream continues."""
+        """Run the steps of the delivery. Returns whether the stream continues."""
         while True:
             while isinstance(step := delivery.next(), Wait):
                 yield ToolstreamGateHook(self.flow) if step.seconds > SHORT else Sleep(step.seconds)
@@ -267,7 +267,7 @@ class Gate:
     name = "toolstream-gate"
 
     def __init__(self, delivery: Callable[[http.HTTPFlow], Delivery | None]) -> None:
-        """`delivery` gives the delivery of a flow whose response is about to be sent."""
+        """`delivery` returns the delivery of a flow whose response is about to be sent."""
         self.delivery = delivery
         self.streams: WeakSet[GatedStream] = WeakSet()
 
@@ -293,7 +293,7 @@ class Gate:
 
 
 def missing() -> str | None:
-    """The name of the first thing that this version of mitmproxy lacks; `None` if it has everything."""
+    """The first required name that this version of mitmproxy lacks; `None` if it has all."""
     wanted = {
         HttpStream: ("state_stream_response_body", "send_response", "start_response_stream", "handle_protocol_error"),
         HttpLayer: ("make_stream", "event_to_child"),

@@ -40,13 +40,13 @@ class LiveResponse:
     """
 
     cut_off: Defect | None = None
-    """Why the response, which is over, is truncated for the client; `None` if it is complete."""
+    """The defect for which the ended response is truncated for the client; `None` if it is complete."""
     delivering = False
     """Whether it has a delivery: the client may get another end, or a changed stream."""
     head: dict[str, Any] | None = None
     """Identifies it in JSON Lines, if it is an LLM's; `stream` is its number in the run of the proxy, from 1."""
     record: Record | None = None
-    """The record of the response, once it is over."""
+    """The record of the ended response."""
     sent: SentBytes | None = None
     """The bytes that the client gets, if they are kept."""
     over = False
@@ -54,9 +54,9 @@ class LiveResponse:
     _failed = False
     _end_due = False
     _broken: str | None = None
-    """How the response broke, if it did."""
+    """The error with which the response ended, if any."""
     _forgiven: str | None = None
-    """How upstream's connection broke after the complete response, if the client does not see that."""
+    """The error of upstream's connection after the complete response, if the client does not see it."""
     _recorders: Sequence[Recorder] = ()
     _record_sent: Sequence[Take] = ()
     """Record the bytes that the client gets, if they may differ from the received ones."""
@@ -169,7 +169,7 @@ class LiveResponse:
             self._feed(data)
 
     def finish(self, *, broken: str | None = None) -> None:
-        """The response is over; `broken` is the reason, unless it is its own end."""
+        """End the response; `broken`: the error, if it did not end by itself."""
         if self.over:
             return
         self.over, self._broken = True, broken
@@ -205,7 +205,7 @@ class LiveResponse:
         return self._last if self.rewrites else []
 
     def report_end(self) -> None:
-        """Report that the response is over, at most once: nothing more is done to it."""
+        """Report the end of the response, at most once."""
         if self._end_due and self.reader is not None:
             self._end_due = False
             try:
@@ -214,7 +214,7 @@ class LiveResponse:
                 self.failed(error)
 
     def close(self) -> None:
-        """The flow is over for the client too."""
+        """End the flow for the client."""
         self.backlog.finish()
         self.report_end()
         # The record ignores a client that leaves after the finish reason. A capture must not blame the provider for it.
@@ -225,7 +225,7 @@ class LiveResponse:
             recorder.end(self.flow, self.record, broken, differs=noted or timed)
 
     def delivered(self) -> Callable[[bytes], None] | None:
-        """The function to call with all bytes that the client gets; `None` if they are not needed."""
+        """The function to call with all bytes that are sent to the client; `None` if they are not needed."""
         self._is_delivered = True
         self._record_sent = [one.take_client() for one in self._recorders]
         if self.sent is not None:
@@ -280,7 +280,7 @@ class LiveResponse:
             self.reader.add_note(self.cut_off.name, "the connection was closed so that the client sees an error")
 
     def _truncated(self, record: Record) -> Defect | None:
-        """Why the response is truncated for the client, which cannot see a broken coding itself."""
+        """The defect for which the response is truncated for the client, which cannot see a broken coding itself."""
         found = {finding.code for finding in record.findings}
         if UNREADABLE_BODY.code in found and self.rewrites and self._session.error is None:
             return UNREADABLE_BODY

@@ -49,7 +49,7 @@ class LiveResponses:
         """The protocols whose stages were loaded, or are being loaded."""
 
     def on_request(self, flow: http.HTTPFlow) -> None:
-        """Take an unchanged request: it shows how its client interpreted an earlier response.
+        """Receive a request before any change: it shows how its client interpreted an earlier response.
 
         The first request of a protocol loads its stages in a thread, because that takes longer than a stream may wait.
         """
@@ -113,12 +113,12 @@ class LiveResponses:
         return [one for one in wanted if one is not None]
 
     def reads(self, flow_id: str) -> bool:
-        """Whether a response has begun and is not over."""
+        """Whether a response has begun and not ended."""
         return flow_id in self._responses and not self._responses[flow_id].over
 
     @property
     def in_flight(self) -> list[str]:
-        """The flows of responses that are not over for the client."""
+        """The flows of responses that have not ended for the client."""
         return list(self._responses)
 
     def take(self, flow_id: str) -> LiveResponse | None:
@@ -126,7 +126,7 @@ class LiveResponses:
         return self._responses.pop(flow_id, None)
 
     def close(self, flow: http.HTTPFlow, live: LiveResponse | None) -> None:
-        """Close a response of which nothing more is sent."""
+        """Close an ended response."""
         self._requests.pop(flow.id, None)
         if live is None:
             self._verdicts.unanswered(flow)

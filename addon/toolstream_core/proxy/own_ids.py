@@ -20,7 +20,7 @@ _CALL, _OUTPUT = "custom_tool_call", "custom_tool_call_output"
 
 
 def with_functions(body: bytes, functions: Functions, upstream: str) -> bytes:
-    """A request's JSON in which these calls and their results are a function's; the same bytes if it has none."""
+    """Convert these calls and results in a request's JSON to those of functions; the same bytes if it has none."""
     if not len(functions) or _CALL.encode() not in body:
         return body
     try:

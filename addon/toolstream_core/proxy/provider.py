@@ -271,7 +271,7 @@ class CallProvider(AnyProvider):
 
 
 def _withheld(tools: Sequence[str]) -> str:
-    """Why no tool is called, and how to call one."""
+    """The message why no tool is called, and how to call one."""
     if not tools:
         return ""
     listed = ", ".join(tools)

@@ -52,7 +52,7 @@ class Outlet:
         self._due: asyncio.TimerHandle | None = None
 
     def line(self, text: str) -> None:
-        """Take one line, without its newline."""
+        """Write a line, without its newline."""
         self._lines.append(text)
         if len(self._lines) >= FLUSH_AT:
             self.flush()
@@ -152,7 +152,7 @@ def jsonl_outlet(path: str) -> FileOutlet:
 
 
 class Reporters:
-    """Gives each stream its number and its sinks."""
+    """Assigns a number and sinks to each stream."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class Reporters:
         judged: VerdictListener | None = None,
         syntax: Callable[[str], str] = str,
     ) -> None:
-        """Nothing is written before `run`. `interface` shows flows. `listeners` gives further sinks for each stream.
+        """Writes nothing before `run`. `interface` shows flows. `listeners` returns further sinks for each stream.
 
         `judged` receives each verdict too. `syntax` writes options for the command in use.
         """

@@ -1,4 +1,4 @@
-"""A WebSocket whose messages may each become none, one or several, in order, with delays.
+"""WebSocket layers that may replace each message by none, one or several, with delays.
 
 Uses mitmproxy's internals, as `gate` does. `inject.websocket` would send after all messages of the same read.
 """
@@ -32,7 +32,7 @@ More than over HTTP: pings, and the other responses of the socket, wait too.
 
 
 class RelayedSocket(WebsocketLayer):
-    """One socket; its relay decides what is sent."""
+    """A socket whose relay selects the messages to send."""
 
     relay: SocketRelay
     _wakes: int = 0

@@ -1,4 +1,4 @@
-"""How clients interpret live responses, judged by their next requests. Knows mitmproxy's flow."""
+"""Judges how clients interpreted live responses, by their next requests. Knows mitmproxy's flow."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LiveVerdict(NamedTuple):
     response: ForwardedResponse
 
     def explained(self, why: Explained) -> LiveVerdict:
-        """The same with an explanation."""
+        """The verdict with an explanation."""
         return self._replace(reported=replace(self.reported, explained=why))
 
 
@@ -74,7 +74,7 @@ class Verdicts:
         """The verdicts that wait for an explanation."""
         self._conversations = Conversations[ForwardedResponse](self._report, ids_kept=ids_kept)
         self._jobs = Jobs()
-        """What happened and was not judged yet, in its order."""
+        """Requests and responses that were not judged yet, in their order."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._secrets: tuple[str, ...] = ()
         """The secrets of the request that is judged now."""
@@ -85,12 +85,12 @@ class Verdicts:
         return bool(self._jobs or self.unexplained)
 
     def on_request(self, flow: http.HTTPFlow, request: Json) -> None:
-        """Take a request with this body, before any change."""
+        """Receive a request with this body, before any change."""
         facts = StreamFacts(host=flow.request.pretty_host, path=flow.request.path, request=request)
         self._add(flow.id, self._requested(flow.id, facts, secrets_of(flow.request)))
 
     def responded(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """Take a response of which nothing more is sent."""
+        """Receive an ended response."""
         record, sent, head = live.record, live.sent, live.head
         if record is None or sent is None or head is None:
             self.unanswered(flow)
@@ -105,7 +105,7 @@ class Verdicts:
         self._add(flow.id, self._responded(live, sent, broken, changed=changed, left=left))
 
     def unanswered(self, flow: http.HTTPFlow) -> None:
-        """A request got no response of an LLM, or one whose end was seen before mitmproxy reported it."""
+        """Receive a request without an LLM response, or whose response ended before mitmproxy reported it."""
         self._add(flow.id, self._unanswered(flow.id))
 
     def _add(self, flow: str, job: Iterator[None]) -> None:
@@ -216,7 +216,7 @@ class Verdicts:
             self._failed(verdict.reported.source, error)
 
     def _why(self, verdict: LiveVerdict) -> Explained:
-        """Why the client misread it; this may take a while."""
+        """The explanation why the client misread it; this may take a while."""
         response = verdict.response
         if not _is_to_be_explained(verdict):
             return UNEXPLAINED

@@ -17,7 +17,7 @@ from toolstream_core.clients.stepping import Change, What
 from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import Record
-from toolstream_core.protocols.requests.conversation import EchoedCall, earlier_ids, without_history
+from toolstream_core.protocols.requests.conversation import ReturnedCall, earlier_ids, without_history
 from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
@@ -71,9 +71,9 @@ class Explaining:
         self._explainer = Explainer(understood)
         self._advised: deque[tuple[tuple[object, ...], list[Advice] | None]] = deque(maxlen=_REMEMBERED)
 
-    def __call__(self, response: ReceivedBytes, echoed: Sequence[EchoedCall], client: str = "") -> Explained:
-        """`response` is what the client got, `echoed` the calls that it sent back; `client` distinguishes clients."""
-        found = self._explainer.explain_response(response, echoed, client)
+    def __call__(self, response: ReceivedBytes, returned: Sequence[ReturnedCall], client: str = "") -> Explained:
+        """`response` is what the client got, `returned` the calls that it sent back; `client` distinguishes clients."""
+        found = self._explainer.explain_response(response, returned, client)
         if found is None or found.understood:
             return _UNKNOWN
         if found.doubtful:

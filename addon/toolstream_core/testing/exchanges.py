@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from toolstream_core.model import Json
 from toolstream_core.protocols.requests import match_key, tools
-from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import Conversation, ReturnedCall, ToolResult
 from toolstream_core.redact import redacted
 from toolstream_core.verdict import added, history_of
 
@@ -202,7 +202,7 @@ class SentRequest(Entry):
         return redacted(text, self.secrets)
 
     @property
-    def calls(self) -> tuple[EchoedCall, ...]:
+    def calls(self) -> tuple[ReturnedCall, ...]:
         """The assistant's calls in its conversation."""
         return self.history.calls
 

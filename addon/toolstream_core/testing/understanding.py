@@ -14,7 +14,7 @@ from typing import Any, Final
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.model import BAD_STATUS
 from toolstream_core.printable import counted
-from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.protocols.requests.conversation import ReturnedCall
 from toolstream_core.protocols.requests.match_key import wants_stream
 from toolstream_core.report.verdict import as_flags
 from toolstream_core.testing.exchanges import (
@@ -206,11 +206,11 @@ def _returned(exchange: ProxiedExchange, after: SentRequest | None) -> Iterator[
         result = next((one for one in results if call.id and one.id == call.id), None)
         if result is not None:
             results.remove(result)
-        yield _echoed(call) + ("" if result is None else f" → {_clip(result.text)}")
+        yield _returned_line(call) + ("" if result is None else f" → {_clip(result.text)}")
     yield from (f"result id={one.id!r} → {_clip(one.text)}" for one in results)
 
 
-def _echoed(call: EchoedCall) -> str:
+def _returned_line(call: ReturnedCall) -> str:
     return f"{call.name or '(no name)'} id={call.id!r} {_clip(call.arguments) or '(no arguments)'}"
 
 

@@ -1,4 +1,4 @@
-"""Which request follows which response, and the verdict on each. Bounded in memory."""
+"""Finds the request that follows each response, and its verdict. Bounded in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolstream_core.defects.framing import UNPARSABLE_DATA, UNREADABLE_BODY
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.model import Call, Json, Record, StreamFacts
 from toolstream_core.protocols.requests import match_key, tools
-from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import Conversation, ReturnedCall, ToolResult
 from toolstream_core.verdict.compare import count_returned, is_in_text
 from toolstream_core.verdict.judge import judge, to_run, without_request
 from toolstream_core.verdict.outcome import IntendedCall, Outcome, Verdict
@@ -27,11 +27,11 @@ _FURTHER: Final = _UNREAD | {defect.code for defect in DEFECTS if defect.family 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentResponse:
-    """The calls of one response, as its client got them."""
+    """The calls of one response, as its client received them."""
 
     calls: Sequence[Call]
     dropped: frozenset[int] = frozenset()
-    """Places of calls that a correct client need not run."""
+    """Positions of calls that a correct client need not run."""
     has_further: bool = False
     """Whether the client may have further calls."""
     response_id: str = ""
@@ -50,7 +50,7 @@ class SentResponse:
 
 
 def dropped(record: Record) -> frozenset[int]:
-    """Places of the calls that a lossy defect damages: of all calls, if it names none."""
+    """Positions of the calls that a lossy defect damages: all, if it names none."""
     found = [one for one in record.findings if one.code in _LOSSY]
     everything = any(one.call is None for one in found)
     positions = {one.call for one in found}
@@ -77,7 +77,7 @@ class Entry(NamedTuple):
     id: str | None
     digest: int
     content: int
-    """The digest of all but the id."""
+    """The digest without the id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +117,18 @@ def added(
     the earlier request has its id, or all but its id. One with an id of `own`, the response between the two, is new.
     """
     now = digests or history_of(after)
-    calls = [after.calls[place] for place in _beyond(before.calls, now.calls, own)]
+    calls = [after.calls[place] for place in _new_entries(before.calls, now.calls, own)]
     new_ids = {one.id for one in calls}
     return replace(
         after,
         calls=tuple(calls),
-        results=tuple(after.results[place] for place in _beyond(before.results, now.results, own, new_ids)),
+        results=tuple(after.results[place] for place in _new_entries(before.results, now.results, own, new_ids)),
         texts=tuple(after.texts[place] for place in _new(before.texts, now.texts)),
     )
 
 
-def _call(echoed: EchoedCall) -> Entry:
-    return _entry(echoed.id, echoed.name, echoed.arguments)
+def _call(returned: ReturnedCall) -> Entry:
+    return _entry(returned.id, returned.name, returned.arguments)
 
 
 def _result(result: ToolResult) -> Entry:
@@ -140,10 +140,10 @@ def _entry(identity: str | None, name: str, text: str) -> Entry:
     return Entry(identity, hash((identity, content)), content)
 
 
-def _beyond(
+def _new_entries(
     before: Sequence[Entry], after: Sequence[Entry], own: Collection[str], new: Collection[str | None] = ()
 ) -> list[int]:
-    """The places in `after` of the entries that `before` has neither unchanged, nor with their id, nor with another id.
+    """The positions in `after` of new entries: `before` has neither the same id nor the same content.
 
     An entry with an id of `own` is new unless it is there unchanged; one of `new` also if another had its content.
     """
@@ -151,16 +151,16 @@ def _beyond(
     places = _new(old, again)
     gone = [before[place] for place in _new(again, old)]
     by_id = Counter(one.id for one in gone if one.id)
-    places = [place for place in places if after[place].id in own or not _taken(by_id, after[place].id)]
+    places = [place for place in places if after[place].id in own or not _remove(by_id, after[place].id)]
     if len(after) < len(before):
         return places  # old ones were left out
-    by_content = Counter(one.content for one in gone if not one.id or _taken(by_id, one.id))
+    by_content = Counter(one.content for one in gone if not one.id or _remove(by_id, one.id))
     kept = {*own, *new}
-    return [place for place in places if after[place].id in kept or not _taken(by_content, after[place].content)]
+    return [place for place in places if after[place].id in kept or not _remove(by_content, after[place].content)]
 
 
-def _taken[T](left: Counter[T], key: T | None) -> bool:
-    """Take an entry with this key. Returns whether there is one."""
+def _remove[T](left: Counter[T], key: T | None) -> bool:
+    """Remove an entry with this key. Returns whether there was one."""
     if key is None or left[key] < 1:
         return False
     left[key] -= 1
@@ -168,7 +168,7 @@ def _taken[T](left: Counter[T], key: T | None) -> bool:
 
 
 def _new(before: Sequence[int], after: Sequence[int]) -> list[int]:
-    """The places in `after` of entries that are more frequent than in `before`: of equal entries the last are new."""
+    """The positions in `after` of entries that are more frequent than in `before`; the last of equal ones are new."""
     if [*after[: len(before)]] == [*before]:
         return [*range(len(before), len(after))]  # nearly always
     left = Counter(after)
@@ -191,7 +191,7 @@ class State(enum.Enum):
     OPEN = "open"
     """The client is receiving it."""
     WAITING = "waiting"
-    """It is over, and no request has followed."""
+    """It has ended, and no request has followed."""
     REPORTED = "told"
     """As `WAITING`; a missing request, or a disconnect of the client, was reported."""
     PASSED = "passed"
@@ -199,7 +199,7 @@ class State(enum.Enum):
 
 
 class NextRequest(NamedTuple):
-    """A request, with what decides which response it follows."""
+    """A request, and the facts that show which response it follows."""
 
     token: str
     """Identifies it, and its response."""
@@ -222,7 +222,7 @@ class NextRequest(NamedTuple):
 
 @dataclass(slots=True)
 class Slot[A: SentResponse]:
-    """One response, and its request."""
+    """A response, and its request."""
 
     token: str
     """That of the request."""
@@ -232,12 +232,12 @@ class Slot[A: SentResponse]:
     after: str | None = None
     """The token of the response that the request follows."""
     count: int = 0
-    """How often the request was repeated before."""
+    """The number of earlier repetitions of the request."""
     state: State = State.OPEN
     sent: A | None = None
-    """The response as the client received it, once it is over."""
+    """The response as the client received it, after its end."""
     early: list[NextRequest] = field(default_factory=list)
-    """A request that arrived before the end of the response and can only follow it."""
+    """A request that arrived before the end of the response, but follows it."""
 
     @property
     def size(self) -> int:
@@ -246,18 +246,18 @@ class Slot[A: SentResponse]:
 
 
 class Fit(NamedTuple):
-    """How well a request fits as the one after a response; the greatest is the best."""
+    """How well a request fits as the successor of a response; the greatest is the best."""
 
     named: bool
     """Whether it names the response (`previous_response_id`)."""
     both: bool
     """Whether it has both the conversation so far and an id of the response's calls."""
     prefix: int
-    """2 if it begins as the request before, 1 if it does except for what clients change, else 0."""
+    """2 if it begins with the earlier request, 1 if with one that a client changed, else 0."""
     ids: int
     """The number of the response's ids that are new in it."""
     length: int
-    """How long the conversation was by then."""
+    """The length of the conversation up to the response."""
     place: bool
     """Whether it has the same protocol, host, model and tools."""
 
@@ -268,7 +268,7 @@ def returned_calls(slot: Slot[Any], sent: SentResponse, request: NextRequest) ->
 
 
 def fit(slot: Slot[Any], sent: SentResponse, request: NextRequest) -> Fit | None:
-    """How well a request fits as the one after a response; `None` if it does not follow it."""
+    """How well a request fits as the successor of a response; `None` if it does not follow it."""
     named = bool(sent.response_id) and sent.response_id == request.conversation.previous
     if request.conversation.previous and sent.response_id and not named:
         return None
@@ -397,7 +397,7 @@ class Conversations[A: SentResponse]:
         """`ids_kept`: as for `judge`; `max_bytes` bounds what is kept of finished responses."""
         self._report = report
         self._ids_kept = ids_kept
-        self._max_answers, self._max_bytes = max_responses, max_bytes
+        self._max_responses, self._max_bytes = max_responses, max_bytes
         self._slots: dict[str, Slot[A]] = {}
         self._size = 0
 
@@ -424,7 +424,7 @@ class Conversations[A: SentResponse]:
         )
         request = NextRequest(token, place, conversation, history, ids, source, began)
         followed = self._followed(request)
-        count = 0 if followed is None else self._judged(*followed, request)
+        count = 0 if followed is None else self._judge(*followed, request)
         if followed is None:
             self._notice_early(request)
         after = None if followed is None else followed[0].token
@@ -437,26 +437,26 @@ class Conversations[A: SentResponse]:
         return self._slots[token].after if token in self._slots else None
 
     def response(self, token: str, sent: A, *, left: bool = False) -> None:
-        """A response is over; `left`: whether the client disconnected during it."""
+        """Take the end of a response; `left`: the client disconnected during it."""
         slot = self._slots.get(token)
         if slot is None or slot.state is not State.OPEN:
             return
         slot.sent, slot.state = sent, State.WAITING
         self._size += sent.size
         if slot.early:
-            self._judged(slot, sent, slot.early[0])
+            self._judge(slot, sent, slot.early[0])
         elif left:
             self._report_missing(slot, sent, Outcome.ABORTED)
         self._shrink()
 
     def no_response(self, token: str) -> None:
-        """A request got no LLM response."""
+        """Forget a request without an LLM response."""
         slot = self._slots.get(token)
         if slot is not None and slot.state is State.OPEN:
             self._drop(slot)
 
     def silent(self, token: str) -> None:
-        """No request has followed a response for a long time."""
+        """Report a response that no request has followed for a long time."""
         slot = self._slots.get(token)
         if slot is not None and slot.sent is not None and slot.state is State.WAITING:
             self._report_missing(slot, slot.sent, Outcome.SILENT)
@@ -465,14 +465,14 @@ class Conversations[A: SentResponse]:
         """The verdicts on responses that no request has followed so far."""
         for slot in self._slots.values():
             if slot.sent is not None and slot.state is State.WAITING and to_run(slot.sent.calls):
-                yield _without(slot, slot.sent, Outcome.SILENT)
+                yield _verdict_without_request(slot, slot.sent, Outcome.SILENT)
 
     def close(self) -> None:
         for slot in list(self._slots.values()):
             self._expire(slot)
 
     def _followed(self, request: NextRequest) -> tuple[Slot[A], A] | None:
-        """The response that a request follows; of several equal ones that with the returned calls, or the last.
+        """The response that a request follows; of several equal ones, that with the returned calls, or the last.
 
         A request that was sent before and continues a newer response belongs to another run of the same conversation.
         """
@@ -499,8 +499,8 @@ class Conversations[A: SentResponse]:
                 slot.early.append(request)
                 return
 
-    def _judged(self, slot: Slot[A], sent: A, request: NextRequest) -> int:
-        """Report the verdict on a response by the next request; how often the request has been repeated now."""
+    def _judge(self, slot: Slot[A], sent: A, request: NextRequest) -> int:
+        """Report the verdict on a response by the next request. Returns the number of repetitions of the request."""
         new = request.added_to(slot.history, sent.ids)
         verdict = judge(sent.calls, new, ids_kept=self._ids_kept, dropped=sent.dropped, has_further=sent.has_further)
         again = not (new.calls or new.results or new.texts)
@@ -519,7 +519,7 @@ class Conversations[A: SentResponse]:
     def _report_missing(self, slot: Slot[A], sent: A, outcome: Outcome) -> None:
         slot.state = State.REPORTED
         if to_run(sent.calls) or outcome is Outcome.ABORTED:
-            self._report(_without(slot, sent, outcome))
+            self._report(_verdict_without_request(slot, sent, outcome))
 
     def _expire(self, slot: Slot[A]) -> None:
         if slot.sent is not None and slot.state is State.WAITING:
@@ -531,7 +531,7 @@ class Conversations[A: SentResponse]:
         self._size -= slot.size
 
     def _shrink(self) -> None:
-        while len(self._slots) > self._max_answers or (self._size > self._max_bytes and len(self._slots) > 1):
+        while len(self._slots) > self._max_responses or (self._size > self._max_bytes and len(self._slots) > 1):
             self._expire(next(iter(self._slots.values())))
 
 
@@ -541,6 +541,6 @@ def _parameters(schema: Json) -> frozenset[str]:
     return frozenset(known if isinstance(known, dict) else ())
 
 
-def _without[A: SentResponse](slot: Slot[A], sent: A, outcome: Outcome) -> Judged[A]:
+def _verdict_without_request[A: SentResponse](slot: Slot[A], sent: A, outcome: Outcome) -> Judged[A]:
     verdict = without_request(outcome, sent.calls, sent.dropped)
     return Judged(slot.token, sent, replace(verdict, count=slot.count), None)

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 from toolstream_core.calls.json_text import INVALID, same, value_of
 from toolstream_core.model import Json
 from toolstream_core.printable import has_parts
-from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import Conversation, ReturnedCall, ToolResult
 from toolstream_core.verdict.compare import (
     Pair,
-    are_as_sent,
+    are_returned_as_sent,
     is_completed,
     is_in_text,
     is_merged,
@@ -48,7 +48,7 @@ class Evidence(NamedTuple):
 
 
 class KnownResult(NamedTuple):
-    """A result that a tool is known to give when it runs."""
+    """A known result of a tool that ran."""
 
     name: str
     """The name of the tool."""
@@ -73,11 +73,11 @@ _WORD: Final = re.compile(r"[\w.+~\\/-]+(?::\d[\w.+-]*)*")
 _VOLATILE: Final = re.compile(r"[\d\\/]")
 """The parts of a word that make it a number, a time, an id or a path."""
 _ARGUMENT: Final = "\0"
-"""Stands for the value of an argument in a known result."""
+"""The placeholder for the value of an argument in a known result."""
 _VALUES: Final = re.compile("[#\0]*\0[#\0]*")
-"""Such a value with the rest of the path or id that it is part of."""
+"""A placeholder with the rest of the path or id that contains it."""
 _LETTERS: Final = 4
-"""Number of letters, apart from values of arguments, that a known result needs to be recognised."""
+"""Letters, without values of arguments, that a known result needs to be recognised."""
 
 
 def evidence(result: ToolResult, known: Iterable[KnownResult] = ()) -> Evidence:
@@ -128,7 +128,7 @@ _PASSED: Final = {"success": True, "ok": True, **dict.fromkeys(_CODES, 0)}
 
 
 def _signs(value: Json, depth: int = _DEPTH) -> Iterator[Evidence]:
-    """The signs in a result and in what it wraps, the outermost first."""
+    """The evidence in a result and inside its wrappers, the outermost first."""
     if depth == 0:
         return
     if isinstance(value, str):
@@ -192,7 +192,7 @@ def _argument_values(arguments: str) -> Json:
 
 
 def _canonical(text: str) -> str:
-    """JSON with sorted keys and without quotes; any other text as it is."""
+    """JSON with sorted keys and without quotes; other text unchanged."""
     value = value_of(text) if text.lstrip()[:1] in ("{", "[") else INVALID
     if value is INVALID:
         return text.replace('"', "")
@@ -200,24 +200,24 @@ def _canonical(text: str) -> str:
 
 
 def _normal(text: str) -> str:
-    """The text with a sign in place of each number, time, id and path, and without superfluous spaces."""
+    """The text with `#` for each number, time, id and path, and without superfluous spaces."""
     return " ".join(_WORD.sub(lambda word: "#" if _VOLATILE.search(word[0]) else word[0], text).split())
 
 
 def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conversation) -> Iterable[Problem]:
-    """Whether each returned call has its own result."""
+    """The problems of the ids of returned calls, and of their results."""
     complete = [pair for pair in pairs if intended[pair.place].complete]
-    ids = Counter(pair.echoed.id for pair in complete if pair.echoed.id is not None)
+    ids = Counter(pair.returned.id for pair in complete if pair.returned.id is not None)
     sent = Counter(call.id for call in intended)
     for pair in complete:
-        if pair.echoed.id is not None and ids[pair.echoed.id] > 1:
-            was = "sent and returned" if sent[pair.echoed.id] > 1 else "returned"
-            text = f"id {pair.echoed.id!r} was {was} for {ids[pair.echoed.id]} calls"
+        if pair.returned.id is not None and ids[pair.returned.id] > 1:
+            was = "sent and returned" if sent[pair.returned.id] > 1 else "returned"
+            text = f"id {pair.returned.id!r} was {was} for {ids[pair.returned.id]} calls"
             yield Problem(Outcome.WRONG_ID, pair.place, text)
-    alone = [(pair.place, pair.echoed) for pair in complete if pair.echoed.id is None or ids[pair.echoed.id] <= 1]
+    alone = [(pair.place, pair.returned) for pair in complete if pair.returned.id is None or ids[pair.returned.id] <= 1]
     problems = list(judge_results(intended, alone, new.results))
     yield from problems
-    if not problems and all(pair.echoed.id for pair in pairs):
+    if not problems and all(pair.returned.id for pair in pairs):
         for one in new.results:
             if one.id in new.lone - sent.keys():
                 yield Problem(Outcome.WRONG_ID, None, f"a result has the id {one.id!r}, which no call has")
@@ -244,7 +244,7 @@ def _is_own(returned: str | None, sent: Iterable[str]) -> bool:
     return not any(one and (returned.startswith(one) or one.startswith(returned)) for one in sent)
 
 
-type _WithId = IntendedCall | EchoedCall
+type _WithId = IntendedCall | ReturnedCall
 
 
 def judge_results(
@@ -268,7 +268,7 @@ def judge_results(
                 yield _judge_several(place, own)
         elif fitting := next((one for one in without if one.name in ("", call.name)), None):
             without.remove(fitting)
-        elif call.id is None and (kept := _kept(intended[place], others)):
+        elif call.id is None and (kept := _result_with_sent_id(intended[place], others)):
             others.remove(kept)
         elif intended[place].complete:
             yield _missing(place, call, [*others, *without])
@@ -291,14 +291,14 @@ _INCOMPLETE: Final = (
 
 
 def _judge_several(place: int, results: Sequence[ToolResult]) -> Problem:
-    """A complete call with several results: it ran twice only if no more than one of them is a rejection."""
+    """The problem of a complete call with several results: it ran twice if at least two are no rejections."""
     rejected = sum(evidence(one).sign is Sign.REJECTED for one in results)
     if len(results) - rejected > 1:
         return Problem(Outcome.DUPLICATE_CALL, place, f"got {len(results)} results")
     return Problem(Outcome.CALL_REJECTED, place, f"got {len(results)} results, {rejected} of them rejected")
 
 
-def _kept(call: IntendedCall, others: Sequence[ToolResult]) -> ToolResult | None:
+def _result_with_sent_id(call: IntendedCall, others: Sequence[ToolResult]) -> ToolResult | None:
     """The result that has the id under which a call was sent; for a call without one, any of its tool."""
     if call.id:
         return next((one for one in others if one.id == call.id), None)
@@ -344,7 +344,7 @@ def judge(
         otherwise = Outcome.OK if best.outcome is Outcome.PHANTOM_CALL else best.outcome
         best = _verdict((one for one in best.problems if one.outcome is not Outcome.PHANTOM_CALL), otherwise)
     by_choice = [[call for call in wanted if call.choice == one] for one in choices]
-    returned = any(are_as_sent(some, new.calls) and not share_ids(some) for some in by_choice)
+    returned = any(are_returned_as_sent(some, new.calls) and not share_ids(some) for some in by_choice)
     return replace(best, sent=new.calls, results=new.results, returned=returned)
 
 
@@ -395,7 +395,7 @@ def _judge(intended: Sequence[IntendedCall], new: Conversation, *, ids_kept: boo
 
 
 def _without_calls(intended: Sequence[IntendedCall], new: Conversation, dropped: Collection[int]) -> Verdict:
-    """Neither calls nor results: they may be in the text, or the client repeated the request."""
+    """The verdict without returned calls and results: they may be in the text, or the request was repeated."""
     text = "\n".join(new.texts)
     run = "the call is incomplete, and a text message shows its result"
     in_text = [Problem(Outcome.AS_TEXT, at, run) for at, call in enumerate(intended) if is_partly_in_text(call, text)]
@@ -421,13 +421,13 @@ def _judge_calls(
     for place, call in enumerate(intended):
         if place not in matched and call.complete:
             yield from _judge_lost(place, intended, pairs, may_be_dropped=place in dropped)
-    taken = {id(pair.echoed) for pair in pairs}
+    taken = {id(pair.returned) for pair in pairs}
     for one in new.calls:
         if id(one) not in taken:
             yield _judge_extra(intended, pairs, one, new)
 
 
-def _results_of(call: EchoedCall, new: Conversation) -> list[ToolResult]:
+def _results_of(call: ReturnedCall, new: Conversation) -> list[ToolResult]:
     """The results of a returned call: by its id, or by the tool's name if the protocol has no ids."""
     if call.id:
         return [one for one in new.results if one.id == call.id]
@@ -436,18 +436,18 @@ def _results_of(call: EchoedCall, new: Conversation) -> list[ToolResult]:
 
 
 def _judge_call(
-    place: int, call: IntendedCall, echoed: EchoedCall, others: Sequence[IntendedCall]
+    place: int, call: IntendedCall, returned: ReturnedCall, others: Sequence[IntendedCall]
 ) -> Iterator[Problem]:
-    if not is_name_of(call.name, echoed.name):
-        text = f"returned under the name {echoed.name!r}"
-        if not (call.name or echoed.name):
+    if not is_name_of(call.name, returned.name):
+        text = f"returned under the name {returned.name!r}"
+        if not (call.name or returned.name):
             text = "it has no name, and was returned without one"
         yield Problem(Outcome.WRONG_NAME, place, text)
-    if same(call.arguments, echoed.arguments) or is_completed(call, echoed, others):
+    if same(call.arguments, returned.arguments) or is_completed(call, returned, others):
         return
-    if value_of(echoed.arguments) == {}:
+    if value_of(returned.arguments) == {}:
         yield Problem(Outcome.RETURNED_WITHOUT_ARGUMENTS, place, "returned without its arguments")
-    elif call.kind != "custom" and not isinstance(value_of(echoed.arguments), dict):
+    elif call.kind != "custom" and not isinstance(value_of(returned.arguments), dict):
         yield Problem(Outcome.WRONG_ARGUMENTS, place, "its arguments were not returned as a JSON object")
     else:
         yield Problem(Outcome.WRONG_ARGUMENTS, place, "returned with other arguments")
@@ -458,7 +458,7 @@ def _judge_lost(
 ) -> Iterator[Problem]:
     """The problem of a call that was not returned, or was returned as part of another."""
     for pair in pairs:
-        if is_merged(intended[place], intended[pair.place], pair.echoed):
+        if is_merged(intended[place], intended[pair.place], pair.returned):
             yield Problem(Outcome.RETURNED_MERGED, place, f"returned as one call with call {pair.place}")
             return
     if not may_be_dropped:
@@ -466,24 +466,24 @@ def _judge_lost(
 
 
 def _judge_extra(
-    intended: Sequence[IntendedCall], pairs: Sequence[Pair], echoed: EchoedCall, new: Conversation
+    intended: Sequence[IntendedCall], pairs: Sequence[Pair], returned: ReturnedCall, new: Conversation
 ) -> Problem:
     """The problem of a returned call that was not sent."""
-    what = f"{echoed.name or 'a call without a name'} id={echoed.id!r}"
+    what = f"{returned.name or 'a call without a name'} id={returned.id!r}"
     for pair in pairs:
-        if is_part(intended[pair.place], pair, echoed):
+        if is_part(intended[pair.place], pair, returned):
             return Problem(Outcome.SPLIT_CALL, pair.place, f"returned in parts; {what} is one of them")
-    if any(call.name == echoed.name and same(call.arguments, echoed.arguments) for call in intended):
-        rejected = any(evidence(result).sign is Sign.REJECTED for result in _results_of(echoed, new))
+    if any(call.name == returned.name and same(call.arguments, returned.arguments) for call in intended):
+        rejected = any(evidence(result).sign is Sign.REJECTED for result in _results_of(returned, new))
         outcome, how = (Outcome.CALL_REJECTED, ", and rejected") if rejected else (Outcome.DUPLICATE_CALL, "")
         return Problem(outcome, None, f"{what} was returned again{how}")
     return Problem(Outcome.PHANTOM_CALL, None, f"{what} was never sent")
 
 
 def _graded(intended: Sequence[IntendedCall], pairs: Sequence[Pair], problems: Sequence[Problem]) -> list[Problem]:
-    """Arguments are lost if none were returned at all; if some calls kept theirs, the others are wrong."""
+    """The problems, with lost arguments as wrong ones if other calls kept their arguments."""
     having = [pair for pair in pairs if value_of(intended[pair.place].arguments) != {}]
-    if all(value_of(pair.echoed.arguments) == {} for pair in having):
+    if all(value_of(pair.returned.arguments) == {} for pair in having):
         return list(problems)
     lost, wrong = Outcome.RETURNED_WITHOUT_ARGUMENTS, Outcome.WRONG_ARGUMENTS
     return [

@@ -6,11 +6,11 @@ import enum
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, Self
 
-from toolstream_core.protocols.requests.conversation import EchoedCall, ToolResult
+from toolstream_core.protocols.requests.conversation import ReturnedCall, ToolResult
 
 
 class Explained(enum.StrEnum):
-    """A word as it is reported, with its meaning."""
+    """A reported word, with its meaning."""
 
     meaning: str
     """As a clause."""
@@ -24,14 +24,14 @@ class Explained(enum.StrEnum):
 
 
 class Outcome(Explained):
-    """How a client interpreted the calls of a response, each with its meaning; of several, the first one here.
+    """How a client interpreted the calls of a response. If several apply, the first one here counts.
 
     The text on a single call is in `judge.py`, and headlines are in `report/verdict.py`.
     """
 
     @classmethod
     def _missing_(cls, value: object) -> Outcome | None:
-        """Accept the names that verdicts had before."""
+        """Accept old names of verdicts."""
         return cls(RENAMED[value]) if isinstance(value, str) and value in RENAMED else None
 
     RAN_INCOMPLETE_CALL = "ran-incomplete-call", "the client ran an incomplete call: its result shows that the tool ran"
@@ -90,7 +90,7 @@ class Verdict:
 
     outcome: Outcome
     problems: tuple[Problem, ...] = ()
-    sent: tuple[EchoedCall, ...] = ()
+    sent: tuple[ReturnedCall, ...] = ()
     """The calls that the client returned."""
     results: tuple[ToolResult, ...] = ()
     """The results that were returned with them."""
@@ -101,7 +101,7 @@ class Verdict:
 
     @property
     def understood(self) -> bool:
-        """Whether the client did what was intended; it may drop or reject a call that must not run."""
+        """Whether the client interpreted the calls correctly; it may drop or reject a call that must not run."""
         return all(one.outcome is Outcome.CALL_REJECTED for one in self.problems)
 
     @property

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from toolstream_core.clients.deviations import QUIRKS, MeasuredClient, fix, measured_in, projects
-from toolstream_core.clients.explanation import Explanation, parting
-from toolstream_core.clients.fit import concerning
+from toolstream_core.clients.explanation import Explanation, divergence
+from toolstream_core.clients.fit import possible_deviations
 from toolstream_core.clients.model import STANDARD, ClientModel, Deviation, Id
 from toolstream_core.clients.received import Received
 from toolstream_core.clients.stepping import Change, SteppedCall, Trace, What, intended, traces
@@ -211,7 +211,7 @@ class _Got:
 
     def diverges(self, model: ClientModel) -> dict[str, Any]:
         """The first difference between the reading of a model and the protocol's."""
-        parted = parting(model, self.form, self.entries)
+        parted = divergence(model, self.form, self.entries)
         return {} if parted is None else {"diverges": {"event": parted.event, "value": parted.seen}}
 
 
@@ -249,7 +249,7 @@ def _deviating(got: _Got, explanation: Explanation | None) -> Iterator[ClientMod
     Not those that replace ids: a later request must have them first.
     """
     client = [] if explanation is None or explanation.model == STANDARD else [explanation.model]
-    shown = set(concerning(got.form, got.entries)) - {Id.OWN, Id.UNIQUE}
-    single = [STANDARD.having([one]) for one in QUIRKS if one in shown]
+    shown = set(possible_deviations(got.form, got.entries)) - {Id.OWN, Id.UNIQUE}
+    single = [STANDARD.with_deviations([one]) for one in QUIRKS if one in shown]
     measured = [one.model for one in measured_in(got.protocol.name) if one.deviations]
     yield from dict.fromkeys([*client, *measured, *single])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolstream_core.protocols.requests.conversation import Conversation, EchoedCall, ToolResult, conversation
+from toolstream_core.protocols.requests.conversation import Conversation, ReturnedCall, ToolResult, conversation
 
-CALL, RESULT = EchoedCall("c1", "ls", '{"p":1}'), ToolResult("c1", "", "done")
+CALL, RESULT = ReturnedCall("c1", "ls", '{"p":1}'), ToolResult("c1", "", "done")
 OF_STEP = ToolResult("c1", "ls", "done")
 CHAT = [
     {"role": "user", "content": "go"},
@@ -60,13 +60,13 @@ OLLAMA = [
         ({"input": RESPONSES}, CALL, RESULT),
         ({"messages": ANTHROPIC}, CALL, RESULT),
         ({"messages": BEDROCK}, CALL, RESULT),
-        ({"contents": GEMINI}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", '{"output":"done"}')),
+        ({"contents": GEMINI}, ReturnedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", '{"output":"done"}')),
         ({"input": INTERACTIONS}, CALL, OF_STEP),
         ({"input": [*INTERACTIONS[:3], {"type": "user_input", "content": INTERACTIONS[3:]}]}, CALL, OF_STEP),
-        ({"messages": OLLAMA}, EchoedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", "done")),
+        ({"messages": OLLAMA}, ReturnedCall(None, "ls", '{"p":1}'), ToolResult("", "ls", "done")),
     ],
 )
-def test_each_protocol(request_: dict[str, Any], call: EchoedCall, result: ToolResult) -> None:
+def test_each_protocol(request_: dict[str, Any], call: ReturnedCall, result: ToolResult) -> None:
     """The call, its result and the user's text are read from a request of each protocol."""
     assert conversation(request_) == Conversation((call,), (result,), ("go",), continues=False)
 
@@ -74,10 +74,10 @@ def test_each_protocol(request_: dict[str, Any], call: EchoedCall, result: ToolR
 def test_other_forms_of_conversations() -> None:
     """Custom calls, legacy calls, results without calls, and requests without a conversation are read."""
     custom = {"type": "custom_tool_call", "call_id": "c2", "name": "patch", "input": "*** Begin"}
-    assert conversation({"input": [custom]}).calls == (EchoedCall("c2", "patch", "*** Begin"),)
+    assert conversation({"input": [custom]}).calls == (ReturnedCall("c2", "patch", "*** Begin"),)
     legacy = {"role": "assistant", "function_call": {"name": "ls", "arguments": "{}"}}
     response = {"role": "function", "name": "ls", "content": "x"}
-    assert conversation({"messages": [legacy, response]}).calls == (EchoedCall(None, "ls", "{}"),)
+    assert conversation({"messages": [legacy, response]}).calls == (ReturnedCall(None, "ls", "{}"),)
     assert conversation({"messages": [legacy, response]}).results == (ToolResult("", "ls", "x"),)
     assert conversation({"previous_response_id": "resp_1", "input": RESPONSES[2:]}).continues
     stored = conversation({"previous_interaction_id": "v1_1", "input": INTERACTIONS[3:]})

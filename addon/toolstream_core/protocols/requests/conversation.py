@@ -24,7 +24,7 @@ class CallFields(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class EchoedCall:
+class ReturnedCall:
     """A tool call that the client sends back to the provider as part of the conversation."""
 
     id: str | None
@@ -57,7 +57,7 @@ class ToolResult:
 class Conversation:
     """The parts of a request's conversation that concern tools."""
 
-    calls: tuple[EchoedCall, ...]
+    calls: tuple[ReturnedCall, ...]
     results: tuple[ToolResult, ...]
     texts: tuple[str, ...]
     """The text of all other messages, in order."""
@@ -176,7 +176,7 @@ def without_history(request: Json) -> Json:
     )
 
 
-def _has_lone_result(items: list[Json], calls: tuple[EchoedCall, ...]) -> bool:
+def _has_lone_result(items: list[Json], calls: tuple[ReturnedCall, ...]) -> bool:
     """Whether a result among Responses items belongs to a call that is not among them."""
     ids = {call.id for call in calls}
     return any(result.id not in ids for item in items for result in _results(item) if json_access.get(item, "type"))
@@ -217,7 +217,7 @@ def _parts(entry: dict[str, Json]) -> list[Json]:
     return [*json_access.items(entry.get("content")), *json_access.items(entry.get("parts"))]
 
 
-def _calls(entry: Json) -> Iterator[EchoedCall]:
+def _calls(entry: Json) -> Iterator[ReturnedCall]:
     if not isinstance(entry, dict):
         return
     if entry.get("role") != "tool":
@@ -234,7 +234,7 @@ def _calls(entry: Json) -> Iterator[EchoedCall]:
             yield _call(tool_use, tool_use, "toolUseId")
 
 
-def _of_message(message: dict[str, Json]) -> Iterator[EchoedCall]:
+def _of_message(message: dict[str, Json]) -> Iterator[ReturnedCall]:
     for call in json_access.items(message.get("tool_calls")):
         if isinstance(call, dict):
             yield _call(call, _first(call, "function", "custom") or call, "id")
@@ -253,13 +253,13 @@ def runs_on_client(item: dict[str, Json]) -> bool:
     return kind in _OTHER_ITEMS and not (isinstance(where, str) and where.startswith("container"))
 
 
-def _call(owner: Json, fields: Json, key: str) -> EchoedCall:
+def _call(owner: Json, fields: Json, key: str) -> ReturnedCall:
     arguments = next((fields[name] for name in _ARGUMENTS if name in fields), ABSENT)
     identity, name = json_access.get(owner, key), json_access.get(fields, "name")
     if name is ABSENT and json_access.get(fields, "type") in _OTHER_ITEMS:
         name = str(json_access.get(fields, "type")).removesuffix("_call")
     written = CallFields(identity, name, arguments)
-    return EchoedCall(None if identity is ABSENT else _str(identity), _str(name), _as_text(arguments), written)
+    return ReturnedCall(None if identity is ABSENT else _str(identity), _str(name), _as_text(arguments), written)
 
 
 def _results(entry: Json) -> Iterator[ToolResult]:

@@ -45,7 +45,7 @@ class KeptBody:
 
     @property
     def failure(self) -> str | None:
-        """Why the body cannot be decoded; then none of it is kept."""
+        """The reason if the body cannot be decoded; none of it is kept then."""
         return self._decoder.failure
 
     def add(self, batch: Sequence[TimedChunk]) -> None:
@@ -70,7 +70,7 @@ class KeptBody:
 
     @property
     def size(self) -> int:
-        """Bytes that are kept, with those of `chunks`."""
+        """Bytes in memory, including those of `chunks`."""
         return self._bytes.size + self._cuts.size
 
     @property

@@ -28,7 +28,7 @@ from toolstream_core.saved.redact import redacted_state
 from toolstream_core.wire.frame import parse
 
 KILLED = "the proxy was killed"
-"""How a response ended that was recovered from its snapshot."""
+"""The end of a response that was recovered from its snapshot."""
 _MOST_SAVED = 64 * 1024 * 1024
 """Bytes of a response after which it is not saved any more until its end."""
 VERSION = 1
@@ -37,13 +37,13 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A flow that is over."""
+    """The end of a flow."""
 
     state: dict[str, Any]
     """The flow in mitmproxy's saved form, without the response's body."""
     record: Record | None
     broken: str | None
-    """Why it ended early, also if that was after the end of the response."""
+    """The reason if it ended early, also after the end of the response."""
     differs: bool
     """Whether the client's times or end were changed by a fault."""
 

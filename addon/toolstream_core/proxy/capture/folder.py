@@ -94,7 +94,7 @@ class Folder:
         return final
 
     def _publish(self, part: Path, stem: str) -> Path:
-        """Give a complete file its name; an existing file is never overwritten."""
+        """Rename a complete file to its name; an existing file is never overwritten."""
         while True:
             self._written += 1
             final = self.path / f"{stem}-{self._written:04}{SUFFIX}"

@@ -19,7 +19,7 @@ from toolstream_core.proxy.capture.worker import Worker
 from toolstream_core.proxy.flow_facts import provided
 
 BATCH = 512 * 1024
-"""Bytes that the worker gets at once. Each time, it takes the processor from the loop."""
+"""Bytes that the worker gets at once."""
 _OVERHEAD = 150
 """Bytes of memory that a chunk takes in addition to its data."""
 
@@ -39,10 +39,10 @@ class Saves:
         """The first turn is at once."""
         self._next = 0.0
         self._cost = 1e-7
-        """Seconds of the processor for each byte; those of the last save."""
+        """CPU seconds for each byte of the last save."""
 
     def wait(self, size: int) -> float:
-        """Take a turn for `size` bytes. Returns the seconds until then."""
+        """Reserve CPU time for `size` bytes. Returns the seconds until then."""
         now = time.monotonic()
         turn = max(now, self._next)
         self._next = turn + _SHARE * self._cost * size
@@ -54,7 +54,7 @@ class Saves:
 
 
 class Recording:
-    """Takes the chunks that the provider sent and those that the client got."""
+    """Records the chunks that the provider sent, and those that the client received."""
 
     def __init__(
         self, flow: http.HTTPFlow, draft: Draft, worker: Worker, saves: Saves, kept: Callable[[Ending], bool]
@@ -93,7 +93,7 @@ class Recording:
         return partial(self._safely, self._forwarded.add)
 
     def response_started(self, response: http.Response, request: http.Request) -> None:
-        """The provider got another request than the client's: take this request and the complete response."""
+        """Record the request and the complete response of a changed request."""
         self._head, self._request = _head(response), request
         if response.raw_content:
             self.take_upstream(time.monotonic(), response.raw_content)

@@ -37,7 +37,7 @@ class Shown:
         self.stale = True
         """Whether there are changes apart from new events."""
         self.object: dict[str, Any] | None = None
-        """The document's object; `None` until it is known to be an LLM's."""
+        """Its object in the document; `None` until it is known to be an LLM's."""
         self.version = 0
         """The version of the object, without new events."""
         self.complete: ReadResponse | None = None
@@ -79,7 +79,7 @@ class Shown:
 
 
 class LiveView:
-    """Records responses, and gives viewers the document and its patches.
+    """Records responses, and sends viewers the document and its patches.
 
     The proxy's loop only appends chunks. Everything else happens in a thread while a viewer is connected.
     """
@@ -102,7 +102,7 @@ class LiveView:
         """Whether the client has ended."""
 
     def begin(self, flow: http.HTTPFlow, request: Json) -> LiveRecording:
-        """Take a response that begins."""
+        """Record a response that begins."""
         recording = LiveRecording(flow, request, self._keep, self.failed)
         shown = Shown(recording)
         self._shown[flow.id] = shown
@@ -112,7 +112,7 @@ class LiveView:
         return recording
 
     def judged(self, verdict: LiveVerdict) -> None:
-        """The client's next request showed what it did with a response."""
+        """Add the verdict on a response."""
         shown = self._shown.get(verdict.reported.source)
         if shown is not None:
             shown.verdict = verdict.reported

@@ -30,7 +30,7 @@ class Outgoing(NamedTuple):
 
 
 class SocketRelay:
-    """Receives each message, and returns the messages in its place."""
+    """Receives each message, and returns the messages to send instead."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class SocketRelay:
         """Responses that are not completely sent yet, by lane, in order."""
 
     def take(self, message: WebSocketMessage) -> None:
-        """Take the next message of either side."""
+        """Receive the next message of either side."""
         binary = not message.is_text
         if message.from_client:
             self._on_request(message, binary=binary)
@@ -118,7 +118,7 @@ class SocketRelay:
 
     @property
     def pause(self) -> float | None:
-        """Seconds after which something may be due; `None` if nothing waits for a time."""
+        """Seconds until the next timed action; `None` if there is none."""
         pauses = [pause for one in self._going.values() if one and (pause := one[0].pause) is not None]
         return min(pauses, default=None)
 
@@ -128,7 +128,7 @@ class SocketRelay:
         return sum(one.waiting for waiting in self._going.values() for one in waiting)
 
     def close(self) -> None:
-        """The socket is being closed. If the provider closes it normally, its response is over."""
+        """Close the socket. If the provider closes it normally, its response has ended."""
         websocket = self.flow.websocket
         if websocket is None or websocket.closed_by_client or websocket.close_code != NORMAL:
             return
@@ -142,7 +142,7 @@ class SocketRelay:
             self._send(response.release(why), response)
 
     def end(self, broken: str) -> None:
-        """The socket is over; `broken` is the reason, if no fault broke it."""
+        """End the socket; `broken`: the error, unless a fault caused it."""
         broken = broken if self.broken is None else self.broken.why
         left = {id(one): one for one in self._lanes.close()}
         left.update((id(one), one) for waiting in self._going.values() for one in waiting)
@@ -202,7 +202,7 @@ class SocketRelay:
                 self.say(self._host.sent(response.lane, one), binary=response.binary)
 
     def _forget(self, response: SocketResponse) -> None:
-        """Close a response of which nothing more is sent."""
+        """Close an ended response."""
         waiting = self._going.get(response.lane, [])
         if response in waiting:
             waiting.remove(response)

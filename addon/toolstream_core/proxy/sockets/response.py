@@ -43,7 +43,7 @@ class SocketResponse:
         self._out: list[bytes] = []
         """Messages that are due."""
         self.over = False
-        """Whether nothing more of it is sent to the client."""
+        """Whether the response has ended for the client."""
         if saved is not None and saved.messages:
             self._note_saved(saved)
         live.delivering = live.rewrites
@@ -51,7 +51,7 @@ class SocketResponse:
             delivery.offer_headers()
 
     def take(self, message: bytes) -> list[bytes] | None:
-        """The messages that are sent at once for the provider's next one; `None`: the message unchanged."""
+        """The messages to send now for the provider's next one; `None`: the message unchanged."""
         line = self._messages.line(message)
         if not self.live.rewrites:
             self.live.read(line)

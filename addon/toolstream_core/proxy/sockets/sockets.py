@@ -228,7 +228,7 @@ class Sockets:
         return response
 
     def _error(self, socket: http.HTTPFlow, request: SocketRequest, settings: Settings) -> HttpError | None:
-        """The error in place of a response; `None` if the request goes to the provider."""
+        """The error to send instead of a response; `None` if the request is forwarded to the provider."""
         if not settings.transit or request.start is Start.ANNOUNCED:
             return None
         self._requests += 1

@@ -25,7 +25,7 @@ class KeptResponse(http.Response):
     """A response with a kept body, which saved and copied flows lack unless streamed bodies are stored."""
 
     kept: bytes | None = None
-    """The body. A body that a user sets in its place is saved as usual."""
+    """The body. A body that a user sets instead is saved as usual."""
 
     def get_state(self) -> State:
         """Mitmproxy writes this to files."""
@@ -91,7 +91,7 @@ class Bodies:
         return body.recording
 
     def end(self, flow: http.HTTPFlow) -> None:
-        """Show the body of a response of which nothing more is sent."""
+        """Show the body of an ended response."""
         body = self._bodies.get(flow.id)
         if body is None or flow.response is None:
             return

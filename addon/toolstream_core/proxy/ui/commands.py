@@ -1,4 +1,4 @@
-"""mitmproxy's commands of toolstream. Their arguments are completed; none overwrites a file."""
+"""Toolstream's commands in mitmproxy. None overwrites a file."""
 
 from __future__ import annotations
 
@@ -108,19 +108,19 @@ class Commands:
             logger.log(ALERT, "toolstream wrote %s", Path(folder) / name)
 
     def repair_names(self) -> Sequence[str]:
-        """Names that toolstream.repair takes."""
+        """Names for toolstream.repair."""
         return [OFF, "safe", *sorted(defect.name for defect in DEFECTS if defect.repair is not None)]
 
     def shape_names(self) -> Sequence[str]:
-        """Names that toolstream.shape takes."""
+        """Names for toolstream.shape."""
         return [OFF, *known_shapes()]
 
     def fault_names(self) -> Sequence[str]:
-        """Names that toolstream.fault takes."""
+        """Names for toolstream.fault."""
         return [OFF, *sorted(fault_names())]
 
     def explain_names(self) -> Sequence[str]:
-        """Names that toolstream.explain takes."""
+        """Names for toolstream.explain."""
         return sorted(explainable())
 
     def _http(self, flows: Sequence[flow.Flow]) -> list[http.HTTPFlow]:

@@ -29,7 +29,7 @@ from toolstream_core.saved.flow import secrets_of
 
 
 class Interface:
-    """Knows the forwarded responses, and shows them in mitmproxy's interfaces."""
+    """Shows forwarded responses in mitmproxy's interfaces."""
 
     def __init__(self) -> None:
         """Off until `run`."""
@@ -64,7 +64,7 @@ class Interface:
         return self.bodies.begin(live, request) if self.on else None
 
     def closed(self, flow: http.HTTPFlow, live: LiveResponse) -> None:
-        """Take a response of which nothing more is sent."""
+        """Show an ended response."""
         if self.on:
             try:
                 self._close(flow, live)

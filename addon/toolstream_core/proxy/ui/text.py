@@ -11,7 +11,7 @@ from toolstream_core.calls.json_text import same
 from toolstream_core.clients.stepping import ResolvedEvent
 from toolstream_core.model import ABSENT, Call, Kind, Record
 from toolstream_core.printable import printable, quoted, quoted_text, word
-from toolstream_core.protocols.requests.conversation import EchoedCall
+from toolstream_core.protocols.requests.conversation import ReturnedCall
 from toolstream_core.proxy.ui.facts import Facts
 from toolstream_core.proxy.ui.known import Seen
 from toolstream_core.report.columns import seen
@@ -45,7 +45,7 @@ def returned_lines(verdicts: Sequence[ReportedVerdict]) -> Iterator[str]:
     for judged in verdicts:
         yield from _verdict(judged)
         yield f"response: flow {judged.source}"
-        pairs = {pair.place: pair.echoed for pair in paired(judged.calls, judged.verdict.sent)}
+        pairs = {pair.place: pair.returned for pair in paired(judged.calls, judged.verdict.sent)}
         for place, call in enumerate(judged.calls):
             yield from _call(place, call, judged.hide)
             yield f"  returned: {_returned(call, pairs.get(place), judged.hide)}"
@@ -77,7 +77,7 @@ def as_set(options: str) -> str:
 def _calls(facts: Facts, judged: ReportedVerdict | None) -> Iterator[str]:
     calls = facts.record.calls
     received = None if facts.received is None else facts.received.calls
-    pairs = {} if judged is None else {pair.place: pair.echoed for pair in paired(judged.calls, judged.verdict.sent)}
+    pairs = {} if judged is None else {pair.place: pair.returned for pair in paired(judged.calls, judged.verdict.sent)}
     for place, call in enumerate(calls):
         yield from _call(place, call, str)
         if received is not None:
@@ -106,16 +106,16 @@ def _received(call: Call, received: Sequence[Call], place: int) -> str:
     return "as intended" if (got.name, got.arguments) == (call.name, call.arguments) else _text(got.arguments)
 
 
-def _returned(call: Call, echoed: EchoedCall | None, hide: Callable[[str], str]) -> str:
-    if echoed is None:
+def _returned(call: Call, returned: ReturnedCall | None, hide: Callable[[str], str]) -> str:
+    if returned is None:
         return "nothing"
-    name = "" if echoed.name == call.name else f" under the name {word(hide(echoed.name)) or '(no name)'}"
-    if same(hide(call.arguments), hide(echoed.arguments)):
+    name = "" if returned.name == call.name else f" under the name {word(hide(returned.name)) or '(no name)'}"
+    if same(hide(call.arguments), hide(returned.arguments)):
         return f"as intended{name}"
-    return f"{_text(hide(echoed.arguments))}{name}"
+    return f"{_text(hide(returned.arguments))}{name}"
 
 
-def _unsent(judged: ReportedVerdict, matched: Collection[EchoedCall]) -> Iterator[str]:
+def _unsent(judged: ReportedVerdict, matched: Collection[ReturnedCall]) -> Iterator[str]:
     """The returned calls that were not sent."""
     taken = {id(one) for one in matched}
     for one in judged.verdict.sent:

@@ -170,7 +170,7 @@ MAX_LINES = 2000
 
 @dataclass
 class Entry(Sink):
-    """One request and its response, of which it keeps the record."""
+    """A request, and the record of its response."""
 
     request: dict[str, Any]
     hide: Callable[[str], str]
@@ -295,13 +295,13 @@ class Closing:
         self._ledger = ledger
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """The response is complete. If it has a reader, it is over when the reader has seen its end."""
+        """Note a complete response. With a reader, it ends when the reader has seen its end."""
         entry = None if flow.response is None else self._noted(flow)
         if entry is not None:
             entry.over = entry.over or entry.sinks == 0
 
     def toolstream_socket_response(self, flow: http.HTTPFlow) -> None:
-        """A response that arrived over a WebSocket is over."""
+        """Note the end of a response over a WebSocket."""
         if (entry := self._noted(flow)) is not None:
             entry.over = True
 

@@ -52,7 +52,7 @@ class Channel:
         threading.Thread(target=self._read, args=(loop,), daemon=True).start()
 
     async def order(self) -> dict[str, Any] | None:
-        """The next order; `None` if there will be no more."""
+        """The next order; `None` after the last."""
         return await self._queue.get()
 
     def reply(self, message: Json) -> None:
@@ -252,7 +252,7 @@ class Service:
                 os.kill(self._accompanied, signal.SIGTERM)
 
     async def _finish(self, order: dict[str, Any]) -> dict[str, Any]:
-        """End the responses in flight, and report the counts. Nothing is forwarded any more."""
+        """End the responses in flight, and report the counts."""
         del order
         await self._close_clients()
         self._addon.disconnected()
