@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import json
 import re
+import reprlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -123,6 +124,8 @@ _MARKS: Final = {
     **dict.fromkeys(_CODES, _is_code),
 }
 """Fields that mark an error, with the test of their value."""
+_shown: Final = reprlib.Repr(maxstring=80).repr
+"""An id or a name in quotes, shortened in the middle: clients join them, or append signatures."""
 _PASSED: Final = {"success": True, "ok": True, **dict.fromkeys(_CODES, 0)}
 """Fields that contradict a field `error`, which then only warns."""
 
@@ -212,7 +215,7 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
     for pair in complete:
         if pair.returned.id is not None and ids[pair.returned.id] > 1:
             was = "sent and returned" if sent[pair.returned.id] > 1 else "returned"
-            text = f"id {pair.returned.id!r} was {was} for {ids[pair.returned.id]} calls"
+            text = f"id {_shown(pair.returned.id)} was {was} for {ids[pair.returned.id]} calls"
             yield Problem(Outcome.WRONG_ID, pair.place, text)
     alone = [(pair.place, pair.returned) for pair in complete if pair.returned.id is None or ids[pair.returned.id] <= 1]
     problems = list(judge_results(intended, alone, new.results))
@@ -220,7 +223,7 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
     if not problems and all(pair.returned.id for pair in pairs):
         for one in new.results:
             if one.id in new.lone - sent.keys():
-                yield Problem(Outcome.WRONG_ID, None, f"a result has the id {one.id!r}, which no call has")
+                yield Problem(Outcome.WRONG_ID, None, f"a result has the id {_shown(one.id)}, which no call has")
 
 
 def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, ids_kept: bool) -> Iterable[Problem]:
@@ -234,7 +237,9 @@ def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, ids_
         if one.written.id != "" and (not ids_kept or _is_own(one.id, sent)):
             continue
         if sent[intended[place].id] == 1 and intended[place].id and one.id is not None and one.id != intended[place].id:
-            yield Problem(Outcome.WRONG_ID, place, f"returned with id {one.id!r}, sent with {intended[place].id!r}")
+            yield Problem(
+                Outcome.WRONG_ID, place, f"returned with id {_shown(one.id)}, sent with {_shown(intended[place].id)}"
+            )
 
 
 def _is_own(returned: str | None, sent: Iterable[str]) -> bool:
@@ -309,8 +314,8 @@ def _missing(place: int, call: _WithId, left: Sequence[ToolResult]) -> Problem:
     """A call without its result; `left` are results that match no call."""
     if not left:
         return Problem(Outcome.MISSING_RESULT, place, "returned without a result")
-    others = ", ".join(sorted({repr(one.id) for one in left}))
-    return Problem(Outcome.WRONG_ID, place, f"no result has its id {call.id!r}; results have {others}")
+    others = ", ".join(sorted({_shown(one.id) for one in left}))
+    return Problem(Outcome.WRONG_ID, place, f"no result has its id {_shown(call.id)}; results have {others}")
 
 
 def to_run[M: IntendedCall](calls: Iterable[M]) -> list[M]:
@@ -439,7 +444,7 @@ def _judge_call(
     place: int, call: IntendedCall, returned: ReturnedCall, others: Sequence[IntendedCall]
 ) -> Iterator[Problem]:
     if not is_name_of(call.name, returned.name):
-        text = f"returned under the name {returned.name!r}"
+        text = f"returned under the name {_shown(returned.name)}"
         if not (call.name or returned.name):
             text = "it has no name, and was returned without one"
         yield Problem(Outcome.WRONG_NAME, place, text)
@@ -469,7 +474,7 @@ def _judge_extra(
     intended: Sequence[IntendedCall], pairs: Sequence[Pair], returned: ReturnedCall, new: Conversation
 ) -> Problem:
     """The problem of a returned call that was not sent."""
-    what = f"{returned.name or 'a call without a name'} id={returned.id!r}"
+    what = f"{_shown(returned.name)[1:-1] or 'a call without a name'} id={_shown(returned.id)}"
     for pair in pairs:
         if is_part(intended[pair.place], pair, returned):
             return Problem(Outcome.SPLIT_CALL, pair.place, f"returned in parts; {what} is one of them")
