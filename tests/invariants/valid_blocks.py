@@ -64,6 +64,14 @@ _CITED: Final = {
     "encrypted_index": "e",
     "cited_text": "c",
 }
+_MADE_BY_CODE: Final = {
+    "type": "tool_use",
+    "id": "toolu_1",
+    "name": "get_time",
+    "input": {"zone": "UTC"},
+    "caller": {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"},
+}
+"""https://github.com/vercel/ai/pull/11262"""
 ANTHROPIC: Final[dict[str, Events]] = {
     "thinking, then parallel calls": _message(
         _THINKING,
@@ -120,6 +128,26 @@ ANTHROPIC: Final[dict[str, Events]] = {
         ),
         container={"id": "container_1", "expires_at": "2026-01-01T00:00:00Z"},
     ),
+    "a call made by code, complete in its start": _message(
+        _tool_use("code_execution", "", '{"code": "f()"}', kind="server_tool_use", identity="srvtoolu_1"),
+        (_MADE_BY_CODE, []),
+    ),
+    "the next call made by code, in the first event": [
+        {
+            "type": "message_start",
+            "message": {
+                "id": "msg_1",
+                "type": "message",
+                "role": "assistant",
+                "model": "m",
+                "content": [_MADE_BY_CODE],
+                "stop_reason": "tool_use",
+                "stop_sequence": None,
+                "usage": {"input_tokens": 1, "output_tokens": 1},
+            },
+        },
+        {"type": "message_stop"},
+    ],
     "compaction": _message(
         ({"type": "compaction", "content": ""}, [{"type": "compaction_delta", "content": "So far."}]),
         _text("Yes."),

@@ -115,7 +115,7 @@ def _index_alternates(entries: Sequence[Entry]) -> bool:
 
 def _sources(form: CallForm, entries: Sequence[Entry]) -> Iterator[Source]:
     """The sources that a client may use with this stream."""
-    if any(one.repeated for one in entries):
+    if form is CallForm.DELTAS and any(one.repeated for one in entries):
         yield Source.MESSAGE
     if form is not CallForm.ANNOUNCED:
         return

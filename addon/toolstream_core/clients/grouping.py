@@ -337,7 +337,7 @@ class Grouping:
         """The call to which the client adds `entry`; `None` if it skips the entry."""
         if self._choice is None:
             self._choice = entry.fragment.choice
-        if entry.fragment.choice != self._choice or not _is_read(self._model, entry):
+        if entry.fragment.choice != self._choice or not _is_read(self._model, self._calls.form, entry):
             return None
         group = _group(self._model, self._calls, entry)
         if group is None or (self._model.adding is Adding.WHOLE and group.is_complete):
@@ -369,8 +369,8 @@ def grouped(model: ClientModel, form: CallForm, entries: Iterable[Entry]) -> Seq
     return grouping.groups
 
 
-def _is_read(model: ClientModel, entry: Entry) -> bool:
-    if entry.repeated and model.source is not Source.MESSAGE:
+def _is_read(model: ClientModel, form: CallForm, entry: Entry) -> bool:
+    if entry.repeated and form is CallForm.DELTAS and model.source is not Source.MESSAGE:
         return False
     if model.adding is Adding.FINISH and entry.finished:
         return False

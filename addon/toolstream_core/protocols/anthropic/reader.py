@@ -59,8 +59,7 @@ def read(frame: Frame) -> EventContent:
         case "content_block_stop":
             return EventContent((Fragment(index=place_of(payload.get("index")), phase=Phase.CLOSE),))
         case "message_start":
-            model = json_access.get(payload, "message", "model")
-            return EventContent(model=model if isinstance(model, str) else None)
+            return read_response(json_access.get(payload, "message"))._replace(end=False)
         case "message_delta":
             return EventContent(finishes=finishes(json_access.get(payload, "delta", "stop_reason")))
         case "message_stop":

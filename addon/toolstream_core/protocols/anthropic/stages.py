@@ -70,6 +70,7 @@ PROTOCOL: Final = BlockProtocol(
             "name": (_BLOCK, "name"),
             "arguments": (_BLOCK, "input"),
             "type": (_BLOCK, "type"),
+            "caller": (_BLOCK, "caller", "type"),
         },
         What.DELTA: {"index": ("index",), "arguments": ("delta", "partial_json"), "delta_type": ("delta", "type")},
         What.STOP: {"index": ("index",)},

@@ -35,7 +35,7 @@ from toolstream_core.defects.identity import (
 )
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.repair.blocks.message import Block, BlockState, Waiting, has_none, text_of
-from toolstream_core.repair.blocks.protocol import ARGUMENTS, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
+from toolstream_core.repair.blocks.protocol import ARGUMENTS, CALLER, DELTA_TYPE, ID, INDEX, NAME, TYPE, number_of
 from toolstream_core.repair.blocks.stream import BlockStream
 from toolstream_core.repair.client_text import is_in_step
 from toolstream_core.repair.identity import judge_id, judge_name
@@ -486,7 +486,8 @@ class BlockStarts:
             return {ARGUMENTS: none} if lacks else {}
         if received == {}:
             return {}
-        if self._stream.report(PREFILLED_ARGUMENTS, "the block starts with its arguments", call):
+        by_model = self.protocol.get(waiting.parsed, CALLER) in (ABSENT, "direct")
+        if by_model and self._stream.report(PREFILLED_ARGUMENTS, "the block starts with its arguments", call):
             return {ARGUMENTS: none}
         block.text.diverged = True
         return {}

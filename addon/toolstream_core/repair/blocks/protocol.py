@@ -40,6 +40,8 @@ TYPE: Final = "type"
 DELTA_TYPE: Final = "delta_type"
 """The type of a delta."""
 ARGUMENTS: Final = "arguments"
+CALLER: Final = "caller"
+"""Of a start: what makes the call, `direct` for the model. Calls of a program come complete."""
 REASON: Final = "reason"
 USAGE: Final = "usage"
 
