@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT
 from toolstream_core.defects import arguments, finish, framing, identity, leak, table
-from toolstream_core.defects.defect import ALL_DIALECTS, Defect, Safety
+from toolstream_core.defects.defect import ALL_PROTOCOLS, Defect, Safety
 from toolstream_core.defects.finish import CUT_OFF_CALL
 from toolstream_core.defects.table import DEFECTS, named, repairs
 from toolstream_core.errors import ToolstreamError
@@ -18,7 +18,7 @@ from toolstream_core.protocols.registry import PROTOCOLS
 PAGES = ROOT / "docs" / "defects"
 ALL = frozenset(defect.code for defect in DEFECTS)
 HEADINGS = ["What it is", "Why it hurts", "Example", "Repair", "Seen with"]
-PROTOCOL_LIST = re.compile(rf"\bIn (?:every protocol|(?:(?:{'|'.join(ALL_DIALECTS)})(?:, | and )?)+)\.")
+PROTOCOL_LIST = re.compile(rf"\bIn (?:every protocol|(?:(?:{'|'.join(ALL_PROTOCOLS)})(?:, | and )?)+)\.")
 """A sentence that repeats a column of the table, and becomes outdated."""
 
 
@@ -45,7 +45,7 @@ def test_a_defect_is_well_formed_and_has_its_page(defect: Defect) -> None:
     """The page has the common headings, an example, and links or a note that there is no report."""
     assert re.fullmatch(r"TS[0-9]{3}", defect.code)
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", defect.name)
-    assert set(defect.protocols) <= set(ALL_DIALECTS)
+    assert set(defect.protocols) <= set(ALL_PROTOCOLS)
     assert defect.meaning
     assert defect.must
     assert not defect.must.endswith(".")

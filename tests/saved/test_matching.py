@@ -19,7 +19,7 @@ from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import Provider
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
 from toolstream_core.saved.flow import LlmFlow, read_flow
-from toolstream_core.saved.matching import Match, Matcher, Outcome, parting
+from toolstream_core.saved.matching import Match, Matcher, Outcome, request_difference
 from toolstream_core.saved.read import load, with_response
 from toolstream_core.saved.redact import redact as redact_flow
 from toolstream_core.saved.redact import save
@@ -194,7 +194,7 @@ def test_another_request_diverges(change: dict[str, Any], at: str) -> None:
     """The match has the first difference and a response."""
     match = matched(Matcher([FIRST, SECOND]), {**FIRST.request, **change})
     assert (match.outcome, match.saved) == (Outcome.DIVERGED, FIRST)
-    assert str(match.parting).startswith(at)
+    assert str(match.difference).startswith(at)
 
 
 def test_a_strict_matcher_rejects_other_requests() -> None:
@@ -506,7 +506,7 @@ def test_other_requests_are_not_matched() -> None:
 )
 def test_the_first_difference_of_two_requests(recorded: Any, requested: Any, difference: str | None) -> None:
     """The difference has a path and both values, shortened and escaped."""
-    actual = parting(recorded, requested)
+    actual = request_difference(recorded, requested)
     assert (actual and str(actual)) == difference
 
 
@@ -532,7 +532,7 @@ def test_a_client_may_return_redacted_text(text: str) -> None:
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
 def test_a_request_has_no_difference_to_itself(value: Any) -> None:
     """Any value equals itself."""
-    assert parting({"a": value}, {"a": value}) is None
+    assert request_difference({"a": value}, {"a": value}) is None
 
 
 def test_matching_does_not_depend_on_the_number_of_flows() -> None:

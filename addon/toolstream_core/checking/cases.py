@@ -1,4 +1,4 @@
-"""The cases of a check: what is injected, what a correct client does, and which cases a selection names."""
+"""The cases of a check: the injected faults, the required behaviour of a client, and the selection of cases."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class Case:
     required: bool = True
     """Whether a client that fails it is wrong."""
     informational: bool = False
-    """Whether no behaviour is right or wrong; the report shows what the client did."""
+    """Whether the case is only reported: no behaviour is right or wrong."""
     lossy: bool = False
-    """Whether no call has to be run: it is never complete, or cannot be read."""
+    """Whether no call must be run: it is never complete, or cannot be read."""
     may_refuse: bool = False
     """Whether reporting it, instead of running the call, is permitted."""
     must_continue: bool = False
@@ -74,9 +74,9 @@ class Case:
     transports: frozenset[Transport] = EVERYWHERE
     """The transports that it can be injected into."""
     needs: str | None = None
-    """The id of the case that has to pass first."""
+    """The id of a case that must pass first."""
     untriable: str = ""
-    """Why it cannot be tried with the calls of this check; `""` if it can."""
+    """The reason why it cannot be tried with the calls of this check; `""` if it can."""
 
     @property
     def id(self) -> str:
@@ -121,12 +121,12 @@ class Selection:
         return any(not word.startswith("-") for word in self.words)
 
     def names(self, case: Case) -> bool:
-        """Whether it takes a case that a word names by more than its kind: it is reported even if it cannot run."""
+        """Whether a word names a case by more than its kind: it is reported even if it cannot run."""
         words = [word for word in self.words if word not in COLLECTIVE and not word.startswith("-")]
         return self.takes(case) and any(_means(word, case) for word in words)
 
     def check(self, cases: list[Case]) -> None:
-        """Raise `ToolstreamError` for a word that selects none of the existing cases."""
+        """Raise `ToolstreamError` for a word that selects no case."""
         for word in self.words:
             if not any(_means(word.removeprefix("-"), case) for case in cases):
                 names = {name for case in cases for name in (case.id, *case.words)}
@@ -177,7 +177,7 @@ TRANSIT_VARIANTS: Final = (
     _Variant("wrong-stream-id", "wrong-stream-id", "at=in-arguments", "in the arguments", _SOCKET, needs_lanes=True),
 )
 NO_CONNECTION: Final = frozenset({"duplicate-event", "drop-event", "swap-events", "wrong-stream-id"})
-"""Faults that no connection and no known provider has: the result is reported, not judged."""
+"""Faults that no connection and no known provider has: the result is reported, not graded."""
 
 
 def healthy(protocol: str) -> Case:
@@ -299,7 +299,7 @@ _TOOL_KEYS: Final = (
     "call_output",
 )
 _ABOUT_TOOLS: Final = f"~bq '{'|'.join(_TOOL_KEYS)}'"
-"""Requests with tools, calls or results. Others (for a title) get no fault and are not judged."""
+"""Requests with tools, calls or results. Others (for a title) get no fault and are not graded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,7 +345,7 @@ class Plan:
         return 2 if case.needs == two_calls(case.protocol, ()).id else 1
 
     def setup(self, case: Case, repair: tuple[str, ...] = (), shape: tuple[str, ...] = ()) -> Setup:
-        """The setup of the proxy in a case; `repair` and `shape` are added to those of the plan."""
+        """The setup of the proxy for a case; `repair` and `shape` are added to those of the plan."""
         return Setup(
             flows=self.flows,
             calls=(case.calls or self.calls or self.tools[:1]) if self.makes_calls else None,

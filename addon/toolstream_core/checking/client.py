@@ -187,13 +187,13 @@ class Run:
 
     exchanges: Sequence[ProxiedExchange] = ()
     exit_code: int | None = None
-    """Negative if a signal ended it; `None` if it was stopped, or never began."""
+    """Negative if a signal ended it; `None` if it was stopped, or was not started."""
     timed_out: bool = False
     seconds: float = 0.0
     output: str = ""
     """The end of its output, without secrets."""
     failure: str | None = None
-    """Why the run failed; `None` if it did not."""
+    """The error if the run failed, else `None`."""
     timeout: float = 0.0
     distrust: Mapping[str, bool] = field(default_factory=dict)
     """The servers whose certificate the client rejected, if it sent no request; `False`: it may have."""
@@ -206,7 +206,7 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """How the command ended, in words that follow its name."""
+        """How the command ended: a predicate."""
         if self.timed_out:
             return f"did not end within {self.timeout:g} s"
         if self.exit_code is not None and self.exit_code < 0:
@@ -330,7 +330,7 @@ class ProxySlot:
     def _started(
         self, words: Sequence[str], environment: Mapping[str, str], output: IO[bytes], folder: Path | None
     ) -> subprocess.Popen[bytes] | None:
-        """The process, in a group of its own; `None` after `stop`."""
+        """Start the process, in its own group; `None` after `stop`."""
         with self._lock:
             if self._stopped:
                 return None

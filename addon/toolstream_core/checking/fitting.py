@@ -44,7 +44,7 @@ class _Injected(NamedTuple):
     acted: bool
     """Whether anything was changed."""
     calls: int
-    """Calls that a client has to run in the result."""
+    """The number of calls that a client must run."""
     found: tuple[str, ...]
     """Names of the defects found in the result."""
 
@@ -55,7 +55,7 @@ class Fitting:
     def __init__(
         self, request: CheckedRequest, *, calls: Sequence[str] = (), tools: Sequence[str] = (), seed: int = 0
     ) -> None:
-        """`calls` are those that the user wants; without any, they are generated for `tools`, or for harmless ones."""
+        """`calls` are set by the user; without any, they are generated for `tools`, or for harmless tools."""
         self._request = request
         self._given = tuple(calls)
         self._tools = tuple(tools)
@@ -85,8 +85,8 @@ class Fitting:
         """The cases for responses that are not generated: each acts only in the response with the calls."""
         return [replace(case, spec=self._aimed(case.spec, once=case.lossy)) for case in self._possible(cases)]
 
-    def why_not(self, case: Case) -> Result:
-        """Why a case of this protocol is not among those that `fitted` or `aimed` returned."""
+    def skip_reason(self, case: Case) -> Result:
+        """The reason why `fitted` or `aimed` did not return a case of this protocol."""
         if self._request.transport not in case.transports:
             why = f"it is not possible over {_TRANSPORTS[self._request.transport]}"
             return Result(Grade.SKIPPED, Skip.OTHER_CONNECTION, why)
@@ -157,7 +157,7 @@ class Fitting:
         return _Injected(acted, len(complete), found)
 
     def _response(self, calls: tuple[str, ...]) -> tuple[bytes, ...]:
-        """The events of the healthy response; none if it makes no call."""
+        """The events of the healthy response; empty if it has no call."""
         written = SyntheticProvider(parse_calls(calls), self._seed).respond(self._request.path, self._request.body)
         if written is None or not written.calls:
             return ()
@@ -169,7 +169,7 @@ class Fitting:
 
     @cached_property
     def _candidates(self) -> list[tuple[str, ...]]:
-        """Calls, of which the first that fit are made; those that suffice for most cases are first."""
+        """Candidates for calls; those that suffice for most cases are first."""
         if self._given:
             return [self._given]
         return [self._tools[:1], *(tuple(map(spec_text, specs)) for specs in self._made())]
@@ -194,14 +194,14 @@ class Fitting:
     def _second(self, first: CallSpec, tools: Sequence[OfferedTool]) -> CallSpec | None:
         """Another call: with other arguments, if there is any such, else of another tool; of another tool, if any."""
         others = [*tools[1:], tools[0]]
-        made = (self._call(tool, place=1, taken=[first.arguments]) for tool in others)
+        made = (self._call(tool, place=1, used=[first.arguments]) for tool in others)
         distinct = next((one for one in made if one.arguments != first.arguments), None)
         return distinct or next((self._call(tool, place=1) for tool in tools[1:]), None)
 
-    def _call(self, tool: OfferedTool, *, place: int = 0, taken: Sequence[Json] = ()) -> CallSpec:
-        """A call whose arguments have wide characters, end with a text and are none of those `taken`, if they can."""
+    def _call(self, tool: OfferedTool, *, place: int = 0, used: Sequence[Json] = ()) -> CallSpec:
+        """A call whose arguments have wide characters, end with a text and are none of those `used`, if they can."""
         seed = f"{self._seed}|{tool.name}|{place}"
-        made = distinct_arguments(tool, seed, taken, wide_characters=True) or {}
+        made = distinct_arguments(tool, seed, used, wide_characters=True) or {}
         last = sorted(made, key=lambda name: isinstance(made[name], str))
         return CallSpec(tool.name, {name: made[name] for name in last})
 

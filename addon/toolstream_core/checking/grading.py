@@ -1,4 +1,4 @@
-"""The grade of a run: what the client did with the calls, and whether they ran, judged by their results."""
+"""Grades a run: how the client interpreted the calls, and whether they ran, by their results."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SIGNS: Final = {
     Outcome.AS_TEXT: Sign.UNKNOWN,
 }
 """The meaning of a verdict on an incomplete call."""
-_OF_MORE: Final = frozenset({Outcome.PHANTOM_CALL, Outcome.DUPLICATE_CALL, Outcome.CALL_REJECTED})
-"""Verdicts on a call beyond those that a response sent."""
+_OF_EXTRA_CALLS: Final = frozenset({Outcome.PHANTOM_CALL, Outcome.DUPLICATE_CALL, Outcome.CALL_REJECTED})
+"""Verdicts on a call that the response did not have."""
 _ORDER: Final = (Sign.ACCEPTED, Sign.REJECTED, Sign.UNKNOWN)
 
 
@@ -67,7 +67,7 @@ def _without(
     more = {copy.id for copy in exchange.added_by(after.request).calls} - {call.id for call in exchange.calls}
     if not more or not more <= sent:
         return exchange
-    problems = tuple(each for each in verdict.problems if each.call is not None or each.verdict not in _OF_MORE)
+    problems = tuple(each for each in verdict.problems if each.call is not None or each.verdict not in _OF_EXTRA_CALLS)
     outcome = problems[0].verdict if problems else Outcome.OK
     return replace(exchange, verdict=replace(verdict, problems=problems, verdict=outcome, understood=not problems))
 
@@ -135,14 +135,14 @@ def _repeated(
     for each in exchange.problems:
         if each.verdict == Outcome.DUPLICATE_CALL:
             calls = exchange.calls if each.call is None else (exchange.calls[each.call],)
-            of_calls = [_signs(exchange, call, after, known) for call in calls] if after is not None else []
-            signs = {_sign_of_copies(some) for some in of_calls if len(some) > 1}
+            of_calls = [_evidence_of(exchange, call, after, known) for call in calls] if after is not None else []
+            signs = {_evidence_of_copies(some) for some in of_calls if len(some) > 1}
             sign = next((sign for sign in (Sign.ACCEPTED, Sign.UNKNOWN, Sign.REJECTED) if sign in signs), Sign.UNKNOWN)
             yield Effect(sign, Outcome.DUPLICATE_CALL, each.message)
 
 
-def _sign_of_copies(signs: Sequence[Sign]) -> Sign:
-    """Whether a call ran twice: two results have to show it; a rejection of all but one shows that it did not."""
+def _evidence_of_copies(signs: Sequence[Sign]) -> Sign:
+    """The evidence that a call ran twice: two results must show it."""
     if signs.count(Sign.ACCEPTED) > 1:
         return Sign.ACCEPTED
     return Sign.REJECTED if signs.count(Sign.REJECTED) >= max(1, len(signs) - 1) else Sign.UNKNOWN
@@ -154,10 +154,10 @@ def following(exchange: ProxiedExchange, later: Iterable[ProxiedExchange]) -> Pr
     return next((other for other in later if other.request.number == number), None)
 
 
-def _signs(
+def _evidence_of(
     exchange: ProxiedExchange, call: SentCall, after: ProxiedExchange, known: Sequence[KnownResult]
 ) -> list[Sign]:
-    """What each result of a call and of its copies shows; a copy without a result shows nothing."""
+    """The evidence of each result of a call and of its copies."""
     copies = _copies(exchange, call, after)
     ids = {call.id, *(copy.id for copy in copies)} - {"", None}
     found = [
@@ -167,7 +167,7 @@ def _signs(
 
 
 def _results(exchange: ProxiedExchange, call: SentCall, later: Sequence[ProxiedExchange]) -> list[ToolResult]:
-    """The results of a call: by its id; without one, those of the next request that have its tool's name, or none."""
+    """The results of a call: by its id, else by the name of its tool."""
     identity = _returned_id(exchange, call, later)
     if identity and any(result.id == identity for other in later for result in other.request.shown.results):
         return [result for other in later for result in other.request.shown.results if result.id == identity]
@@ -205,7 +205,7 @@ def _of(exchange: ProxiedExchange, call: SentCall, known: Sequence[KnownResult])
 
 
 def _lack(exchange: ProxiedExchange, call: SentCall) -> str:
-    """Why a call is incomplete, in the words of the finding."""
+    """The message of the finding that a call is incomplete."""
     errors = [one for one in exchange.findings if one.call == call.position and one.severity == Severity.ERROR]
     return errors[-1].message if errors else f"{call.name} is incomplete"
 
@@ -218,7 +218,7 @@ _FAILURE: Final = re.compile(
     r"|(the )?([\w.-]+ )?(tool|function)\b.{0,80}\b(not found|does not exist|called with invalid))",
     re.IGNORECASE | re.DOTALL,
 )
-"""How the result of a failed call begins. Only the beginning counts, because a tool may return any text."""
+"""The beginning of the result of a failed call: a tool may return any text after it."""
 _SHOWN: Final = 300
 """Characters of a result that are reported."""
 
@@ -274,7 +274,7 @@ REASONS: Final = {
     Outcome.AS_TEXT: Reason.INCOMPLETE,
     Outcome.OK: None,
 }
-"""What each verdict means as a reason. `as-text` is a problem only if the text has an incomplete call."""
+"""The reason for each verdict. `as-text` is a problem only if the text has an incomplete call."""
 _RETURNED: Final = {Outcome.RETURNED_INCOMPLETE_CALL: Reason.INCOMPLETE, Outcome.DUPLICATE_CALL: Reason.TWICE}
 """Reasons if no result shows that the call ran."""
 _BY_RESULTS: Final = frozenset(
@@ -282,7 +282,7 @@ _BY_RESULTS: Final = frozenset(
 )
 """Verdicts that depend on the results of the complete run (`effects`)."""
 _MISREAD: Final = frozenset({Reason.WRONG_ARGUMENTS, Reason.WITHOUT_ARGUMENTS, Reason.WRONG_NAME})
-"""Reasons that a rejection excuses in a case that no client has to read."""
+"""Reasons that a rejection excuses in a case with unreadable calls."""
 _NOT_RUN: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 """Verdicts on a client that did not run the call."""
 NOTHING_INJECTED: Final = "nothing was injected: the fault does not apply to any response"
@@ -311,9 +311,9 @@ def rank(result: Result) -> tuple[int, int]:
 
 
 def graded(case: Case, run: Run, known: Sequence[KnownResult] = ()) -> Result:
-    """What the client did in one run of a case; `known` are the results of the tools in the healthy run."""
+    """Grade one run of a case; `known`: the results of the tools in the healthy run."""
     exchanges = without_earlier_calls(run.llm_exchanges)
-    untried = _untried(case, run, exchanges)
+    untried = _not_judged_reason(case, run, exchanges)
     if untried is not None:
         return Result(Grade.HARNESS_FAILURE, None, untried)
     found = effects(exchanges, known_results(exchanges) if case.kind is Kind.HEALTHY else known)
@@ -364,8 +364,8 @@ def _not_shown(found: Sequence[Effect]) -> Result | None:
 _NO_PROXY: Final = "if it ignores proxy variables, put {base_url} into the command"
 
 
-def _untried(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> str | None:
-    """Why a run cannot be judged; `None` if it can."""
+def _not_judged_reason(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> str | None:
+    """The reason why a run cannot be graded; `None` if it can."""
     if run.failure is not None:
         return run.failure
     if not exchanges:

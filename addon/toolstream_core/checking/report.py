@@ -98,7 +98,7 @@ def case_object(
 
 
 def current(report: dict[str, Any]) -> dict[str, Any] | None:
-    """A report of this version or of version 1, in the terms of this version; `None` for anything else."""
+    """A report of this version or of version 1, converted to this version; `None` for any other document."""
     if report.get("version") not in {1, VERSION} or not isinstance(report.get("clients"), list):
         return None
     for case in (case for client in report["clients"] for case in client["cases"]):
@@ -112,13 +112,13 @@ def current(report: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def rename_reason(case: dict[str, Any]) -> None:
-    """Give a case of an earlier release the reason of this one."""
+    """Rename the reason of a case of an earlier release."""
     if (reason := case.get("reason")) in _RENAMED:
         case["reason"] = _RENAMED[reason]
 
 
 def result_of(case: dict[str, Any]) -> Result:
-    """The result that `case_object` was given."""
+    """The result from which `case_object` was written."""
     return Result(Grade(case["grade"]), _reason(case["reason"]), case["message"])
 
 
@@ -180,7 +180,7 @@ def lines(report: dict[str, Any], width: int | None = None) -> Iterator[str]:
 
 
 def counts(client: dict[str, Any]) -> str:
-    """How many cases have each grade, in words."""
+    """The number of cases of each grade, as text."""
     found: dict[str, int] = client["counts"]
     shown = [f"{found[grade.value]} {grade.value}" for grade in Grade if found[grade.value]]
     return f"{counted(len(client['cases']), 'case')}: {', '.join(shown) or 'none'}"
@@ -209,7 +209,7 @@ def comparison(earlier: dict[str, Any], report: dict[str, Any], width: int | Non
             f"nothing to compare: this report is of {names[0]}, the earlier one has other cases, of {names[1]}", width
         )
         return
-    due = _due_to(earlier, report)
+    due = _helpful_option(earlier, report)
     failed = [(one, other) for one, other in pairs if one["grade"] == Grade.FAILED]
     saved = [other for _, other in failed if other["grade"] in (Grade.OK, Grade.NOT_STRICT)]
     worse = [other for one, other in pairs if rank(result_of(other)) < rank(result_of(one))]
@@ -222,8 +222,8 @@ def comparison(earlier: dict[str, Any], report: dict[str, Any], width: int | Non
         yield from _fitted(f"worse {f'with {due}' if due else 'now'}: {', '.join(case['id'] for case in worse)}", width)
 
 
-def _due_to(earlier: dict[str, Any], report: dict[str, Any]) -> str:
-    """The option that a client was run with now and not before; `""` if there is none."""
+def _helpful_option(earlier: dict[str, Any], report: dict[str, Any]) -> str:
+    """The option that was added since the last run; `""` if there is none."""
     before = {client["name"]: client for client in earlier["clients"]}
     pairs = [(before[client["name"]], client) for client in report["clients"] if client["name"] in before]
     return next(
@@ -289,7 +289,7 @@ def _fitted(text: str, width: int | None, begin: str = "") -> Iterator[str]:
 
 
 def _why_healthy_failed(cases: list[dict[str, Any]]) -> Iterator[str]:
-    """The output of a client that fails with a healthy response: no other case can be judged then."""
+    """The output of a client that fails with a healthy response: no other case can be graded then."""
     first = cases[0] if cases else None
     if first is None or first["grade"] not in (Grade.FAILED, Grade.HARNESS_FAILURE):
         return

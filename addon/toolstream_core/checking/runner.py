@@ -63,7 +63,7 @@ _UNDONE: Final = {
     FINISH_WITH_CALLS: FINISH_APART,
     INTERLEAVED: "sequential",
 }
-"""Shapes, with those that undo them."""
+"""The shape that undoes each shape."""
 _PARTS: Final[Mapping[str, Sequence[str]]] = {preset.name: preset.parts for preset in PRESETS}
 
 
@@ -121,10 +121,10 @@ class ClientCheck:
         slots: ProxySlots,
         state: CheckState,
         rerun: Callable[[str], str],
-        tell: Callable[[dict[str, Any], int, int], None],
+        on_case: Callable[[dict[str, Any], int, int], None],
         announce: Callable[[str], None],
     ) -> None:
-        """`rerun` gives the command line that runs the case of an id; `tell` is called for each finished case.
+        """`rerun` gives the command line that runs the case of an id; `on_case` is called for each finished case.
 
         It gets the case, the number of finished cases, and the number of all. `announce` gets one line with the calls.
         """
@@ -133,7 +133,7 @@ class ClientCheck:
         self._slots = slots
         self._state = state
         self._rerun = rerun
-        self._report = tell
+        self._report = on_case
         self._announce = announce
         self.protocol: str | None = client.protocol
         """The client's protocol, once it is known."""
@@ -190,7 +190,7 @@ class ClientCheck:
         return any(case.id in ran and self._plan.selection.takes(case) for case in self._cases)
 
     def _fitted(self, fitting: Fitting | None) -> list[Case]:
-        """The cases that are wanted, with what each needs."""
+        """The selected cases, and those that they need."""
         if self.protocol is None:
             return []
         takes = self._plan.selection.takes
@@ -216,7 +216,7 @@ class ClientCheck:
 
     def _why_not(self, case: Case, have: set[str], fitting: Fitting | None) -> Result:
         if case.id in have and fitting is not None:
-            return fitting.why_not(case)
+            return fitting.skip_reason(case)
         if case.id in have or self.protocol is None:
             return Result(Grade.SKIPPED, Skip.NO_BASELINE, "the healthy case did not pass")
         return Result(Grade.SKIPPED, Skip.IMPOSSIBLE, f"it is not possible in {self.protocol}")
@@ -273,7 +273,7 @@ class ClientCheck:
         return run, self._graded(case, run)
 
     def _advice(self, case: Case, failed: Run) -> str:
-        """The first options, of those that may help, under which the client passes; `""` if none does."""
+        """The first options with which the client passes; `""` if there are none."""
         for options in candidates(case, failed.exchanges, upstream=self._plan.upstream):
             added = {name: (value,) for name, value in option_values(options).items()}
             if self._plan.has(**added):
@@ -294,7 +294,7 @@ class ClientCheck:
         return result
 
     def _missing(self, case: Case) -> Result | None:
-        """Why a case is skipped: it cannot be tried, or the case that it needs did not pass."""
+        """The reason why a case is skipped: it cannot be tried, or the case that it needs did not pass."""
         if case.untriable:
             return Result(Grade.SKIPPED, Skip.NOTHING_TO_CHANGE, case.untriable)
         needed = None if case.needs is None else self._results.get(case.needs)
@@ -317,13 +317,13 @@ class ClientCheck:
 
 
 def withheld_text(tools: Sequence[str]) -> str:
-    """Why none of these tools is called, and the option that calls one."""
+    """The message why none of these tools is called, with the option that calls one."""
     listed = ", ".join(tools)
     return f"no tool on offer is known to be harmless: {listed}. To call one, name it: --tool {shlex.quote(tools[0])}"
 
 
 def _not_offered(plan: Plan, exchanges: Sequence[ProxiedExchange]) -> str:
-    """The tools that the plan names and no request offers, in words; `""` if there are none."""
+    """The message about tools of the plan that no request offers; `""` if there are none."""
     offered = dict.fromkeys(name for one in exchanges for name in one.request.tools)
     called = dict.fromkeys((*plan.tools, *(spec.tool for spec in parse_calls(plan.calls))))
     missing = ", ".join(tool for tool in called if tool not in offered)

@@ -91,7 +91,7 @@ class Parser(argparse.ArgumentParser):
 
 
 CALLS: Final = "calls:"
-"""The beginning of a FLOW that means calls of the client's tools."""
+"""The beginning of a FLOW with calls of the client's tools."""
 _HIGHEST_PORT: Final = 65535
 
 
@@ -225,7 +225,7 @@ def _number(text: str) -> float:
 def _bounded[Value: float](
     read: Callable[[str], Value], fits: Callable[[Value], bool], expected: str
 ) -> Callable[[str], Value]:
-    """Reads a number that `fits`; `read` returns -1 for a text that is none."""
+    """A parser of a number that `fits`; `read` returns -1 for a text without a number."""
 
     def value(text: str) -> Value:
         found = read(text)

@@ -276,7 +276,13 @@ def _check(args: argparse.Namespace, plan: Plan, clients: Sequence[Client], repo
             for client in clients:
                 rerun = rerun_of(args, client)
                 check = ClientCheck(
-                    client, plan, slots=slots, state=state, rerun=rerun, tell=progress.tell, announce=reports.announce
+                    client,
+                    plan,
+                    slots=slots,
+                    state=state,
+                    rerun=rerun,
+                    on_case=progress.on_case,
+                    announce=reports.announce,
                 )
                 checks.append(check)
                 check.run()
@@ -315,7 +321,7 @@ class _Progress(ProgressLine):
 
     _failed = 0
 
-    def tell(self, case: dict[str, Any], done: int, cases: int) -> None:
+    def on_case(self, case: dict[str, Any], done: int, cases: int) -> None:
         self._failed += case["grade"] == "failed"
         bar = f"{'━' * (20 * done // max(cases, 1)):─<20} " if self.live else "toolstream check: "
         self.show(f"{bar}{done}/{cases}, {self._failed} failed, {case['id']}", last=done == cases)

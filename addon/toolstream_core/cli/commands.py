@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolstream_core.proxy.option_table import AddonOption
 
 FLAGS: Final = tuple(option for option in OPTIONS if option not in {KEEP_BODIES, LOG, PROVIDER})
-"""The addon's options that `run` and `serve` take as flags."""
+"""The addon's options that are flags of `run` and `serve`."""
 
 
 def with_flag(message: str) -> str:

@@ -1,4 +1,4 @@
-"""`toolstream doctor`: secrets and stale expectations in kept files, and what to do. Knows the options."""
+"""`toolstream doctor`: reports secrets and stale expectations in kept files, with fixes."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _described(begin: str, meaning: str, more: Sequence[str]) -> list[str]:
 
 
 def explain(args: argparse.Namespace) -> int:
-    """Print what the name means. Raises `ToolstreamError`."""
+    """Print the explanation of the name. Raises `ToolstreamError`."""
     if args.name is None:
         return list_all(argparse.Namespace(format="text", output=None, force=False))
     text = explained(args.name)

@@ -64,7 +64,7 @@ def _takes(args: argparse.Namespace, codes: frozenset[str], saved: LlmFlow) -> b
 
 
 def _counts(args: argparse.Namespace, finding: Finding) -> bool:
-    """Whether a finding is severe enough; notes count if they were named."""
+    """Whether a finding is severe enough; notes only if they were named."""
     if args.when == "errors":
         return finding.severity is Severity.ERROR
     return args.select is not None or finding.severity.counts

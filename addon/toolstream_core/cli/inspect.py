@@ -66,7 +66,7 @@ class TextPrinter:
         """Names of the found defects of calls without a repair."""
 
     def sinks(self, exchange: StreamFacts, hide: Hide, elapsed: Elapsed, shows: Shows = None) -> Sequence[Sink]:
-        """One sink that writes, or two that keep their lines until one of them is selected."""
+        """One sink that writes, or two that keep their lines until one is selected."""
         where = f"{exchange.host}{exchange.path.partition('?')[0]}"
         names = " ".join(word(hide(name)) for name in (exchange.source, where) if name)
         label = Label(f"#{self._counts['stream'] + 1}", names, status=exchange.status)
@@ -169,7 +169,7 @@ _AFTER = "read here is what the provider sent; what the client got"
 
 
 class Inspection:
-    """The result of the paths so far."""
+    """The results of the inspected paths."""
 
     def __init__(
         self,
@@ -274,7 +274,7 @@ class _AsSaved(Sink):
 
 
 def _described(got: Record | None) -> str:
-    """What the client received, in a few words."""
+    """A short description of the response."""
     if got is None:
         return "nothing of a response"
     names = ", ".join(dict.fromkeys(finding.name for finding in got.findings)) or "no findings"

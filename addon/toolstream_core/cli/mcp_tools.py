@@ -34,7 +34,7 @@ _PATIENCE: Final = 60.0
 
 
 def server(files: Sequence[str], command: Sequence[str], view: tuple[str, str] | None) -> MCPServer:
-    """The server. Files, command and the live view (URL and token) are fixed here: no tool takes any of them."""
+    """The server. Files, command and live view (URL and token) are fixed here: no tool has them as parameters."""
     tools = _Tools(files, command, view)
     made = MCPServer("toolstream", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
     reading = (tools.verdicts, tools.inspect) if files else ()
@@ -68,7 +68,7 @@ class _Tools:
         return json.dumps({**document, "streams": streams}, ensure_ascii=False)
 
     async def verdicts(self) -> str:
-        """Report what the client did with each response: headline, reason, cause, fix, and the verdict with its advice.
+        """Report the verdict on each response: headline, reason, cause, fix and advice.
 
         A response without a later request of its client has no verdict: null.
         """

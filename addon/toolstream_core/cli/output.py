@@ -101,7 +101,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _identity(path: Path) -> _Identity:
-    """The same for all names of a file, links included."""
+    """The identity of a file, equal for all its names, links included."""
     try:
         found = path.stat()
     except OSError:
@@ -161,7 +161,7 @@ class Reading:
     """Passes each saved response to a function."""
 
     def __init__(self, saved: Callable[[str], Iterator[Exchange]], take: Callable[[Exchange], bool]) -> None:
-        """`saved` gives the responses in a file. `take` gets them, and returns whether it is an LLM response."""
+        """`saved` returns the responses in a file. `take` receives each, and returns whether it is an LLM response."""
         self._saved = saved
         self._take = take
         self.failed = False

@@ -78,7 +78,7 @@ class Rewriting(Sink):
     settings: Settings
     diff: bool = False
     met: int = 0
-    """The LLM responses so far, also those that could not be read."""
+    """The number of LLM responses, also of unreadable ones."""
     _responses: int = 0
     _changed: set[tuple[int, int]] = field(default_factory=set)
     _faults: list[str] = field(default_factory=list)
@@ -187,11 +187,11 @@ def _seed(source: str, chunks: Iterable[bytes]) -> str:
 
 
 def repair(args: argparse.Namespace) -> int:
-    """Rewrite the streams and give the exit code."""
+    """Rewrite the streams. Returns the exit code."""
     repairs = args.repair or ([] if args.shape else ["safe"])
     return rewrite(args, settings(Words(repair=repairs, shape=args.shape)))
 
 
 def fault(args: argparse.Namespace) -> int:
-    """Rewrite the streams and give the exit code."""
+    """Rewrite the streams. Returns the exit code."""
     return rewrite(args, settings(Words(fault=tuple(args.specs), seed=args.seed)))

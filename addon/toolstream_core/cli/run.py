@@ -36,7 +36,7 @@ class StartError(Exception):
     """A command that cannot be started."""
 
     def __init__(self, message: str, code: int) -> None:
-        """`code` is the exit code that a shell gives."""
+        """`code` is the exit code of a shell."""
         super().__init__(message)
         self.code = code
 

@@ -60,7 +60,7 @@ def reproduction(path: Path, shows: Callable[[Candidate], bool] | None) -> Repro
 
 
 class CommandBug:
-    """Whether a command fails with a candidate as it fails with the original. May be asked from several threads."""
+    """Tests whether a command fails with a candidate as with the original. Thread-safe."""
 
     def __init__(self, args: argparse.Namespace, slots: ProxySlots, folder: Path, saved: Reproduction) -> None:
         self._args = args

@@ -1,4 +1,4 @@
-"""`toolstream view`: what a client did with saved responses, as one page."""
+"""`toolstream view`: shows how a client interpreted saved responses, on one page."""
 
 from __future__ import annotations
 

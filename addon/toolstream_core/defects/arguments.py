@@ -6,13 +6,13 @@ from toolstream_core.defects.defect import (
     ANTHROPIC,
     ARGUMENT_KEYS,
     BEDROCK,
-    BLOCK_DIALECTS,
+    BLOCK_PROTOCOLS,
     CHAT,
+    CHECKED_PROTOCOLS,
     COHERE,
     ERROR,
     GEMINI,
     GEMINI_INTERACTIONS,
-    JUDGED_DIALECTS,
     NOTE,
     REALTIME,
     RESPONSES,
@@ -76,7 +76,7 @@ PLACEHOLDER_ARGUMENTS: Final = Defect(
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
 DOUBLE_ENCODED_ARGUMENTS: Final = Defect(
-    "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, JUDGED_DIALECTS,
+    "TS208", "double-encoded-arguments", "arguments", ERROR, SAFE, CHECKED_PROTOCOLS,
     "arguments are encoded as JSON twice",
     _AS_MEANT,
     may_refuse=True,
@@ -118,7 +118,7 @@ SPLIT_SURROGATE: Final = Defect(
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
 PREFILLED_ARGUMENTS: Final = Defect(
-    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
+    "TS214", "prefilled-arguments", "arguments", NOTE, SAFE, (REALTIME, RESPONSES, *BLOCK_PROTOCOLS),
     "the event that opens the call already carries its arguments",
     "uses them once",
     keys=ARGUMENT_KEYS,
@@ -156,7 +156,7 @@ LOST_BEGINNING: Final = Defect(
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
 ENVELOPED_ARGUMENTS: Final = Defect(
-    "TS219", "enveloped-arguments", "arguments", ERROR, SAFE, JUDGED_DIALECTS,
+    "TS219", "enveloped-arguments", "arguments", ERROR, SAFE, CHECKED_PROTOCOLS,
     "the arguments are wrapped in an object, as a complete call or under one key",
     _AS_MEANT,
     may_refuse=True,

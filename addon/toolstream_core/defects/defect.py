@@ -17,12 +17,12 @@ GEMINI_INTERACTIONS: Final = "gemini-interactions"
 OLLAMA: Final = "ollama"
 COHERE: Final = "cohere-v2"
 BEDROCK: Final = "bedrock"
-ALL_DIALECTS: Final = (
+ALL_PROTOCOLS: Final = (
     *(CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI, GEMINI_INTERACTIONS, GEMINI_LIVE, OLLAMA, COHERE, BEDROCK),
 )
-BLOCK_DIALECTS: Final = (ANTHROPIC, GEMINI_INTERACTIONS, COHERE, BEDROCK)
+BLOCK_PROTOCOLS: Final = (ANTHROPIC, GEMINI_INTERACTIONS, COHERE, BEDROCK)
 """Protocols that stream content blocks: events start and stop each call."""
-JUDGED_DIALECTS: Final = tuple(name for name in ALL_DIALECTS if name != GEMINI_LIVE)
+CHECKED_PROTOCOLS: Final = tuple(name for name in ALL_PROTOCOLS if name != GEMINI_LIVE)
 """Protocols whose streams are repaired; those of Gemini Live are only read."""
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE

@@ -3,18 +3,18 @@
 from typing import Final
 
 from toolstream_core.defects.defect import (
-    ALL_DIALECTS,
+    ALL_PROTOCOLS,
     ANTHROPIC,
     ARGUMENT_KEYS,
     BEDROCK,
-    BLOCK_DIALECTS,
+    BLOCK_PROTOCOLS,
     CHAT,
+    CHECKED_PROTOCOLS,
     COHERE,
     ERROR,
     FINISH_KEYS,
     GEMINI_INTERACTIONS,
     INDEX_KEYS,
-    JUDGED_DIALECTS,
     NOTE,
     OLLAMA,
     REALTIME,
@@ -29,21 +29,21 @@ _STREAMED = (CHAT, REALTIME, RESPONSES, ANTHROPIC, GEMINI_INTERACTIONS, COHERE)
 _RUNS = "runs the received calls"
 
 TRUNCATED_STREAM: Final = Defect(
-    "TS301", "truncated-stream", "ending", ERROR, None, ALL_DIALECTS,
+    "TS301", "truncated-stream", "ending", ERROR, None, ALL_PROTOCOLS,
     "the body ends before the response is complete",
     "reports a truncated response; runs no incomplete call",
     also=("cut-off-call",),
     lossy=True,
 )  # fmt: skip
 CUT_OFF_CALL: Final = Defect(
-    "TS302", "cut-off-call", "ending", ERROR, SAFE, ALL_DIALECTS,
+    "TS302", "cut-off-call", "ending", ERROR, SAFE, ALL_PROTOCOLS,
     "the arguments of a call are incomplete",
     "does not run the call",
     lossy=True,
     keys=ARGUMENT_KEYS,
 )  # fmt: skip
 UNTERMINATED_BODY: Final = Defect(
-    "TS303", "unterminated-body", "ending", ERROR, SAFE, ALL_DIALECTS,
+    "TS303", "unterminated-body", "ending", ERROR, SAFE, ALL_PROTOCOLS,
     "the connection breaks after the last event",
     "accepts the response, which is complete",
 )  # fmt: skip
@@ -60,13 +60,13 @@ MISSING_FINISH: Final = Defect(
     keys=FINISH_KEYS,
 )  # fmt: skip
 WRONG_FINISH: Final = Defect(
-    "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, *BLOCK_DIALECTS),
+    "TS306", "wrong-finish", "ending", NOTE, SAFE, (CHAT, *BLOCK_PROTOCOLS),
     "the finish reason marks the end of the turn although there are tool calls",
     _RUNS,
     keys=FINISH_KEYS,
 )  # fmt: skip
 MISSING_CALLS: Final = Defect(
-    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, *BLOCK_DIALECTS),
+    "TS307", "missing-calls", "ending", ERROR, UNSAFE, (CHAT, *BLOCK_PROTOCOLS),
     "the finish reason announces tool calls, but there are none",
     "reports it or retries; never waits for a tool result",
     keys=FINISH_KEYS,
@@ -103,7 +103,7 @@ FOREIGN_FINISH: Final = Defect(
     keys=FINISH_KEYS,
 )  # fmt: skip
 IN_BAND_ERROR: Final = Defect(
-    "TS313", "in-band-error", "ending", ERROR, None, JUDGED_DIALECTS,
+    "TS313", "in-band-error", "ending", ERROR, None, CHECKED_PROTOCOLS,
     "the provider reports an error inside the stream",
     "reports the error, and runs no incomplete call",
     also=("cut-off-call",),
@@ -111,26 +111,26 @@ IN_BAND_ERROR: Final = Defect(
     keys=("error",),
 )  # fmt: skip
 UNCLOSED_CALL: Final = Defect(
-    "TS314", "unclosed-call", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
+    "TS314", "unclosed-call", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_PROTOCOLS),
     "the event that closes a call is missing",
     "treats the end of the response as the end of the call",
     also=("overlapping-blocks",),
     keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 REPEATED_STOP: Final = Defect(
-    "TS315", "repeated-stop", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
+    "TS315", "repeated-stop", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_PROTOCOLS),
     "the response, a content block or an output item is stopped twice",
     "runs the call once",
     keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 REPEATED_START: Final = Defect(
-    "TS316", "repeated-start", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
+    "TS316", "repeated-start", "ending", WARNING, SAFE, (REALTIME, RESPONSES, *BLOCK_PROTOCOLS),
     "the response, a content block or an output item is started twice",
     "continues the open call",
     keys=("type", *INDEX_KEYS),
 )  # fmt: skip
 OVERLAPPING_BLOCKS: Final = Defect(
-    "TS317", "overlapping-blocks", "ending", NOTE, SAFE, BLOCK_DIALECTS,
+    "TS317", "overlapping-blocks", "ending", NOTE, SAFE, BLOCK_PROTOCOLS,
     "a content block starts before the previous one has stopped",
     "matches deltas on their index",
     keys=("type", *INDEX_KEYS),

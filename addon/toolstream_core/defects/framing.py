@@ -3,11 +3,11 @@
 from typing import Final
 
 from toolstream_core.defects.defect import (
-    ALL_DIALECTS,
+    ALL_PROTOCOLS,
     ANTHROPIC,
     ARGUMENT_KEYS,
     BEDROCK,
-    BLOCK_DIALECTS,
+    BLOCK_PROTOCOLS,
     CHAT,
     COHERE,
     ERROR,
@@ -29,13 +29,13 @@ _STREAMED = (CHAT, RESPONSES, ANTHROPIC, GEMINI_INTERACTIONS, COHERE)
 _READ_THE_REST = "reads the same calls as without it"
 
 OVERSIZE_FRAME: Final = Defect(
-    "TS001", "oversize-frame", "framing", WARNING, None, ALL_DIALECTS,
+    "TS001", "oversize-frame", "framing", WARNING, None, ALL_PROTOCOLS,
     "one event is larger than clients accept",
     "rejects the response with an error, and runs none of its calls",
     lossy=True,
 )  # fmt: skip
 UNPARSABLE_DATA: Final = Defect(
-    "TS002", "unparsable-data", "framing", WARNING, None, ALL_DIALECTS,
+    "TS002", "unparsable-data", "framing", WARNING, None, ALL_PROTOCOLS,
     "an event's data is not valid JSON",
     "reports a broken stream; does not run a call that may lack a part",
     also=(
@@ -52,7 +52,7 @@ UNTERMINATED_EVENT: Final = Defect(
     may_refuse=True,
 )  # fmt: skip
 UNREADABLE_BODY: Final = Defect(
-    "TS004", "unreadable-body", "framing", ERROR, None, ALL_DIALECTS,
+    "TS004", "unreadable-body", "framing", ERROR, None, ALL_PROTOCOLS,
     "the body cannot be decoded to its end",
     "reports a broken stream, and runs no open call",
     lossy=True,
@@ -126,7 +126,7 @@ FOREIGN_DELTA: Final = Defect(
     keys=TYPE_KEYS,
 )  # fmt: skip
 RESTARTED_STREAM: Final = Defect(
-    "TS017", "restarted-stream", "framing", ERROR, None, (REALTIME, RESPONSES, *BLOCK_DIALECTS),
+    "TS017", "restarted-stream", "framing", ERROR, None, (REALTIME, RESPONSES, *BLOCK_PROTOCOLS),
     "the response starts again inside one stream",
     "reports a broken stream; runs no call twice",
     lossy=True,
@@ -167,7 +167,7 @@ JOINED_EVENTS: Final = Defect(
     may_refuse=True,
 )  # fmt: skip
 WRONG_CONTENT_TYPE: Final = Defect(
-    "TS023", "wrong-content-type", "framing", WARNING, None, ALL_DIALECTS,
+    "TS023", "wrong-content-type", "framing", WARNING, None, ALL_PROTOCOLS,
     "the content-type header names another format than the body has",
     "reads the stream all the same, or reports an error",
     may_refuse=True,

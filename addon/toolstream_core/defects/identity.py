@@ -5,8 +5,9 @@ from typing import Final
 from toolstream_core.defects.defect import (
     ANTHROPIC,
     BEDROCK,
-    BLOCK_DIALECTS,
+    BLOCK_PROTOCOLS,
     CHAT,
+    CHECKED_PROTOCOLS,
     COHERE,
     ERROR,
     GEMINI,
@@ -14,7 +15,6 @@ from toolstream_core.defects.defect import (
     ID_KEYS,
     INDEX_KEYS,
     ITEM_KEYS,
-    JUDGED_DIALECTS,
     NAME_KEYS,
     NOTE,
     REALTIME,
@@ -106,7 +106,7 @@ EMPTY_NAME: Final = Defect(
     keys=NAME_KEYS,
 )  # fmt: skip
 DECORATED_NAME: Final = Defect(
-    "TS113", "decorated-name", "identity", WARNING, SAFE, JUDGED_DIALECTS,
+    "TS113", "decorated-name", "identity", WARNING, SAFE, CHECKED_PROTOCOLS,
     "the name of an offered tool has a prefix or suffix",
     "runs the offered tool, or reports an unknown one",
     may_refuse=True,
@@ -164,7 +164,7 @@ DOUBLED_CALL: Final = Defect(
     keys=(*ID_KEYS, *INDEX_KEYS),
 )  # fmt: skip
 UNKNOWN_BLOCK: Final = Defect(
-    "TS122", "unknown-block", "identity", ERROR, SAFE, BLOCK_DIALECTS,
+    "TS122", "unknown-block", "identity", ERROR, SAFE, BLOCK_PROTOCOLS,
     "a delta or stop names a content block that was never started, or that has stopped",
     "reports a broken stream, or adds the delta to the only open call",
     may_refuse=True,
@@ -184,19 +184,19 @@ ITEM_PER_FRAGMENT: Final = Defect(
     keys=ITEM_KEYS,
 )  # fmt: skip
 REUSED_ID: Final = Defect(
-    "TS125", "reused-id", "identity", NOTE, None, JUDGED_DIALECTS,
+    "TS125", "reused-id", "identity", NOTE, None, CHECKED_PROTOCOLS,
     "the id was already used in an earlier turn",
     "matches results with calls of the same turn",
     keys=ID_KEYS,
 )  # fmt: skip
 ODD_ID: Final = Defect(
-    "TS126", "odd-id", "identity", NOTE, None, JUDGED_DIALECTS,
+    "TS126", "odd-id", "identity", NOTE, None, CHECKED_PROTOCOLS,
     "the id has a format that other APIs reject",
     "returns the id unchanged",
     keys=ID_KEYS,
 )  # fmt: skip
 MISSING_NAME: Final = Defect(
-    "TS127", "missing-name", "identity", ERROR, None, JUDGED_DIALECTS,
+    "TS127", "missing-name", "identity", ERROR, None, CHECKED_PROTOCOLS,
     "a call has no name",
     "does not run the call, and reports it",
     lossy=True,
@@ -235,7 +235,7 @@ MISSING_NAMESPACE: Final = Defect(
     keys=("namespace", *NAME_KEYS),
 )  # fmt: skip
 UNKNOWN_TOOL: Final = Defect(
-    "TS133", "unknown-tool", "identity", NOTE, None, JUDGED_DIALECTS,
+    "TS133", "unknown-tool", "identity", NOTE, None, CHECKED_PROTOCOLS,
     "the call names a tool that the request does not offer",
     "reports the unknown tool to the model, and continues",
     lossy=True,

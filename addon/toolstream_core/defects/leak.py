@@ -3,7 +3,7 @@
 from typing import Final
 
 from toolstream_core.defects.defect import (
-    ALL_DIALECTS,
+    ALL_PROTOCOLS,
     NOTE,
     TEXT_KEYS,
     UNSAFE,
@@ -15,7 +15,7 @@ _MUST = "runs no call from text, and may report a lost call"
 
 
 def _row(code: str, name: str, meaning: str) -> Defect:
-    return Defect(code, name, "leak", WARNING, UNSAFE, ALL_DIALECTS, meaning, _MUST, keys=TEXT_KEYS)
+    return Defect(code, name, "leak", WARNING, UNSAFE, ALL_PROTOCOLS, meaning, _MUST, keys=TEXT_KEYS)
 
 
 LEAKED_HERMES: Final = _row("TS401", "leaked-hermes", "a call is sent as text: JSON in <tool_call> or a tag like it")
@@ -31,7 +31,7 @@ LEAKED_XML: Final = _row("TS410", "leaked-xml", "a call is sent as text: an elem
 LEAKED_MISTRAL: Final = _row("TS411", "leaked-mistral", "a call is sent as text: [TOOL_CALLS]…")
 LEAKED_GEMMA: Final = _row("TS413", "leaked-gemma", "a call is sent as text: call:name{…}")
 LEAKED_TWICE: Final = Defect(
-    "TS412", "leaked-twice", "leak", NOTE, None, ALL_DIALECTS,
+    "TS412", "leaked-twice", "leak", NOTE, None, ALL_PROTOCOLS,
     "a call is sent both as text and as a tool call",
     "runs the tool call once, and ignores the text",
     also=("leaked-hermes",),

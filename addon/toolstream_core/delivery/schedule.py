@@ -67,7 +67,7 @@ class Schedule:
         self.rest = bytearray()
         """Received bytes that were not passed to the faults: mostly an incomplete event."""
         self._passing: tuple[int, list[Action]] = (0, [])
-        """The number of the fault that acts now, and the actions that it takes."""
+        """The number of the fault that acts now, and its actions."""
         self.over = False
         """Whether a fault has ended the stream."""
 
@@ -133,7 +133,7 @@ class Schedule:
         return Ask(event, self._index + 1, writer, comments=isinstance(framer, SseFramer))
 
     def _lacks_calls(self, event: Event) -> bool:
-        """Whether an event announces calls, and none arrived."""
+        """Whether an event announces calls, but none arrived."""
         if event.frame.parsed:
             indexes = [fragment.index for fragment in event.content.fragments]
             indexes.append(json_access.integer(json_access.get(event.frame.json, "index")))
@@ -220,7 +220,7 @@ class HttpError(NamedTuple):
 
 
 def http_error(settings: Settings, exchange: StreamFacts, number: int, moment: Moment) -> HttpError | None:
-    """The error in place of a response; `None` if the request goes to the provider. `number`: that of the request."""
+    """The error to send instead of a response; `None` if the request is forwarded. `number`: that of the request."""
     for fault, pick in drawn(settings, exchange, number, moment):
         status, later = int(str(fault.values["status"])), int(str(fault.values["retry-after"]))
         return HttpError(status, {"retry-after": str(later)} if later else {}, pick.fault.spec)

@@ -64,7 +64,7 @@ class SentBytes:
         return self._id or response_id(self._pieces, self.exchange)
 
     def record(self, *, broken: str | None) -> Generator[None, None, Record | None]:
-        """Read the response that the client got, once it is over, a chunk in each step after the first.
+        """Read the response that the client received, after its end, a chunk in each step after the first.
 
         `None` if it is not an LLM's, or was neither kept nor read.
         """

@@ -26,7 +26,7 @@ class Phase(enum.StrEnum):
 
 
 class Kind(enum.StrEnum):
-    """Where a call runs, and the form of its arguments."""
+    """The kind of a call: who runs it, and the form of its arguments."""
 
     FUNCTION = "function"
     """The client runs it; arguments are JSON text."""
@@ -71,7 +71,7 @@ class Finish(NamedTuple):
 
 
 class EventContent(NamedTuple):
-    """The content of one event, as far as it matters to tool calls."""
+    """The content of one event that concerns tool calls."""
 
     fragments: tuple[Fragment, ...] = ()
     finishes: tuple[Finish, ...] = ()

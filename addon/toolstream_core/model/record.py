@@ -84,7 +84,7 @@ class StreamFacts:
     """The facts of a stream, apart from its bytes."""
 
     source: str = ""
-    """Its source, for people: `flows/glm-5.flow#0`, `-`, or the flow's id."""
+    """Its source: `flows/glm-5.flow#0`, `-`, or the flow's id."""
     host: str = ""
     path: str = ""
     """Request path with query; decides the order in which protocols are tried."""
@@ -100,7 +100,7 @@ BAD_STATUS: Final = 400
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is. Only errors and warnings count for exit codes."""
+    """The severity of a finding. Only errors and warnings affect exit codes."""
 
     ERROR = "error"
     """No correct reader can get the calls right from this."""
@@ -128,7 +128,7 @@ class Finding(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Events, and what was sent instead of them."""
+    """Replaced events, and the bytes that were sent instead."""
 
     names: tuple[str, ...]
     """Names of the repaired defects, of the shape, or of the fault."""
@@ -196,7 +196,7 @@ class Record:
     ended: bool = False
     """Whether the protocol's own end was seen: a finish reason or the terminal event."""
     broken: str | None = None
-    """How the connection broke before the body's end, if it did."""
+    """The error of the connection before the end of the body, if any."""
     error: str | None = None
     """The first in-band error."""
     calls: list[Call] = field(default_factory=list)

@@ -85,7 +85,7 @@ class ProbedResponse:
 
     @property
     def failure(self) -> str | None:
-        """Why it cannot be compared: no response, an HTTP error, or nothing of the protocol."""
+        """The reason if it cannot be compared: no response, an HTTP error, or not the protocol."""
         if not self.response.facts.status:
             return self.response.broken
         if self.response.facts.status >= BAD_STATUS or self.record is None:
@@ -95,7 +95,7 @@ class ProbedResponse:
 
 
 class Difference(NamedTuple):
-    """How a streamed response differs from the unstreamed ones."""
+    """A difference of a streamed response from the unstreamed ones."""
 
     streamed: int
     """The number of the streamed response, from 0."""
@@ -168,12 +168,12 @@ def _defects(streamed: Sequence[ProbedResponse]) -> Iterator[Seen]:
 
 
 def _calls(record: Record) -> list[Call]:
-    """The intended calls that the client has to run."""
+    """The intended calls that the client must run."""
     return [call for call in record.calls if runs_on_client(call)]
 
 
 def _differences(calls: list[Call], right: list[list[Call]], *, varying: bool) -> list[str]:
-    """How `calls` differ from the nearest of the right responses, except for differences that may be chance."""
+    """The differences of `calls` from the nearest correct response, except possible chance."""
     found = min((_between(calls, one) for one in right), key=len, default=[])
     return [what for what, by_chance in found if not (varying and by_chance)]
 

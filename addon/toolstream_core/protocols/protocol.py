@@ -99,7 +99,7 @@ class WireProtocol:
 
     @property
     def repairs(self) -> tuple[RepairerMaker, ...]:
-        """The stages that judge and repair a stream, in order: `stages.REPAIRS`."""
+        """The stages that check and repair a stream, in order: `stages.REPAIRS`."""
         found: tuple[RepairerMaker, ...] = self._stages("REPAIRS")
         return found
 

@@ -186,8 +186,8 @@ def note_match(flow: http.HTTPFlow, match: Match) -> None:
         "model": match.wanted.model and redacted(match.wanted.model, secrets_of(flow.request)),
         "source": match.saved.source if match.saved else None,
     }
-    if match.parting is not None:
-        facts |= match.parting._asdict()
+    if match.difference is not None:
+        facts |= match.difference._asdict()
     if match.near:
         facts["near"] = [near._asdict() for near in match.near]
     flow.metadata[REPLAY] = facts

@@ -53,7 +53,7 @@ class Verdicts:
 
     def __init__(
         self,
-        tell: Callable[[LiveVerdict], None],
+        on_verdict: Callable[[LiveVerdict], None],
         failed: Callable[[str, Exception], None],
         delivered: Callable[[LiveResponse, Sequence[Call]], None],
         *,
@@ -64,7 +64,7 @@ class Verdicts:
 
         `ids_kept`: as for `judge`, whose caller waits. `understood`: as for `Explainer`.
         """
-        self._tell_verdict = tell
+        self._on_verdict = on_verdict
         self._failed = failed
         self._tell_delivered = delivered
         self._in_background = not ids_kept
@@ -211,7 +211,7 @@ class Verdicts:
     def _report_safely(self, verdict: LiveVerdict) -> None:
         """Report a verdict; an error in it does not end the conversation."""
         try:
-            self._tell_verdict(verdict)
+            self._on_verdict(verdict)
         except Exception as error:  # noqa: BLE001 - an error in one report does not affect others
             self._failed(verdict.reported.source, error)
 

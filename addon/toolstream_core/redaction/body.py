@@ -1,4 +1,4 @@
-"""A body without its secrets: streamed, in bounded memory, byte for byte as long; and what was overwritten."""
+"""Redacts a body: streamed, in bounded memory, without changing its length."""
 
 from __future__ import annotations
 
@@ -309,13 +309,13 @@ class _TextRedactor:
 
 
 def _line_end(window: bytes) -> int:
-    """Where the finished part ends if it can end after an event, else 0."""
+    """The end of the finished part, if it can end after an event; else 0."""
     limit = len(window) - KEPT
     return window.rfind(b"\n", limit - KEPT, limit) + 1
 
 
 def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:
-    """Where else the finished part ends: before a string, or inside it; and the key of the string."""
+    """The end of the finished part before or inside a string, and the key of the string."""
     limit = len(window) - KEPT
     for leaf in reversed(found):
         if leaf.outset < limit:
@@ -377,7 +377,7 @@ def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
 
 
 def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
-    """Where a text and the same one redacted differ."""
+    """The spans in which a text and its redacted form differ."""
     at, size = 0, min(len(data), len(clean))
     while at < size:
         step = 1 << 16

@@ -1,4 +1,4 @@
-"""The strings of a stream's events, joined by key: this shows a secret that is split into deltas."""
+"""Joins the strings of a stream's events by key, to find a secret that is split over deltas."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ _JSON_LINES: Final = re.compile(
 )
 _LINE: Final = re.compile(rb"[^\n]*+\n?+")
 type Address = tuple[int, bytes]
-"""How leaves are joined, and the call to which they belong."""
+"""The key by which leaves are joined, and their call."""
 type Name = tuple[Address, bytes]
 """The name of a channel: an address, and a key."""
 

@@ -20,9 +20,9 @@ class Context(enum.Enum):
     """The kind of an object's fields."""
 
     PROTOCOL = enum.auto()
-    """Fields of the protocol: their names show their meaning."""
+    """Fields of the protocol."""
     KEPT = enum.auto()
-    """Fields of a schema, or counts: nobody's text."""
+    """Fields of a schema, or counts."""
     TEXT = enum.auto()
     """Arguments, results: text under any name."""
 

@@ -29,7 +29,7 @@ _SHAPE: Final = re.compile(ANY_SHAPE.encode())
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """An expression for words that tries only those with the same first character."""
+    """An expression for words, grouped by their first character."""
     ordered = sorted(set(words))
     return "|".join(
         f"{re.escape(first)}(?:{'|'.join(re.escape(word[1:]) for word in group)})"
@@ -46,11 +46,11 @@ _BEGUN: Final = re.compile(_PREFIX.pattern + rb"[\w.~:%|+/=-]*+\Z")
 _RECOGNIZABLE: Final = 8
 """Bytes of a secret, with the mark of its kind, that suffice to recognize it before it is complete."""
 _RESTS: Final = (b"7aB3dE5gH2jK9mN4pQ6r" * 2 + b"@", b"7f3a9c1e5b8d2406" * 4)
-"""How an incomplete value may continue: random letters and digits, also before a host in a URL, or hex digits."""
+"""Possible rests of an incomplete value: random letters and digits, also before a host in a URL, or hex digits."""
 _NEAR_END: Final = 1024
 """Bytes at the end of a text that are searched for an incomplete value."""
 _BEFORE: Final = 32
-"""How far left of a run its prefix may begin."""
+"""Characters before a run in which its prefix may begin."""
 # `cohere_api_key = "…"`, `"discord": "…"`.
 _OF_SERVICE: Final = re.compile(
     rb"(?i)(?<![a-z0-9])(?:"
@@ -148,7 +148,7 @@ class SecretFinder:
             yield from (match.span() for match in pattern.finditer(text) if match[0])
 
     def begun(self, text: bytes) -> int | None:
-        """Where the first secret begins that is incomplete at the end of a text, as far as its beginning shows.
+        """The start of the first secret that may be incomplete at the end of a text.
 
         The mark of a key, the first bytes of a known secret, or a value that would be found if it were longer. One that
         is found already does not count: its arrived part is overwritten.

@@ -9,7 +9,7 @@ from typing import Final
 
 
 class Sensitivity(enum.IntEnum):
-    """How clearly a name marks its value as a secret."""
+    """How certainly the value of a name is a secret."""
 
     NONE = 0
     IDENTITY = 1

@@ -48,7 +48,7 @@ SHAPES: Final = {
 
 
 def document() -> dict[str, Any]:
-    """What `toolstream list --format json` prints."""
+    """The output of `toolstream list --format json`."""
     return {
         "version": VERSION,
         "defects": [described(defect) for defect in DEFECTS],
@@ -104,7 +104,7 @@ def page(defect: Defect) -> str:
 
 
 def explained(name: str) -> str | None:
-    """The meaning of a name or code as Markdown; `None` if it is unknown. Some are a defect and a verdict."""
+    """The explanation of a name or code as Markdown; `None` if it is unknown. Some name a defect and a verdict."""
     return "\n".join(text for explain in _KINDS if (text := explain(name))) or None
 
 

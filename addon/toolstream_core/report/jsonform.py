@@ -17,7 +17,7 @@ VERSION: Final = 2
 
 
 def document(streams: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """What `toolstream inspect --format json` prints of `record_object`s."""
+    """The output of `toolstream inspect --format json` for `record_object`s."""
     return {"version": VERSION, "streams": list(streams)}
 
 
@@ -92,7 +92,7 @@ class JsonLines(Sink):
         elapsed: Callable[[], int] | None = None,
         hide: Callable[[str], str] = str,
     ) -> None:
-        """`head` is in every object (`flow`, `stream`, `host`); `elapsed` gives ms since the request."""
+        """`head` is in every object (`flow`, `stream`, `host`); `elapsed` returns ms since the request."""
         self._write = write
         self._head = _encode(head)[1:-1]
         self._elapsed = elapsed

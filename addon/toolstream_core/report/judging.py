@@ -31,7 +31,7 @@ def cause(explanation: Explanation) -> str:
 
 
 def reason(explanation: Explanation, event: int | None = None) -> str:
-    """What the client did at the event where it first misread the response, in one sentence; `""` without an event.
+    """A sentence on what the client did at the first event that it misread; `""` without an event.
 
     `event`: the number of that event in the output, if it differs.
     """
@@ -72,7 +72,7 @@ class Explaining:
         self._advised: deque[tuple[tuple[object, ...], list[Advice] | None]] = deque(maxlen=_REMEMBERED)
 
     def __call__(self, response: ReceivedBytes, returned: Sequence[ReturnedCall], client: str = "") -> Explained:
-        """`response` is what the client got, `returned` the calls that it sent back; `client` distinguishes clients."""
+        """`response`: as the client received it; `returned`: its returned calls; `client` distinguishes clients."""
         found = self._explainer.explain_response(response, returned, client)
         if found is None or found.understood:
             return _UNKNOWN
@@ -115,7 +115,7 @@ class SavedResponse(SentResponse):
 
 
 class Judging:
-    """Takes saved requests and responses in their order."""
+    """Judges saved requests and responses in their order."""
 
     def __init__(self) -> None:
         self._decided: list[ReportedVerdict] = []
@@ -126,7 +126,7 @@ class Judging:
         self._explaining = Explaining()
 
     def take(self, saved: Exchange, record: Record | None) -> Sequence[ReportedVerdict]:
-        """Take the next exchange. Returns the decided verdicts. `record` is `None` without an LLM response."""
+        """Add the next exchange. Returns the decided verdicts. `record` is `None` without an LLM response."""
         decided = self._decided = list[ReportedVerdict]()
         exchange, self._secrets = saved.facts, saved.secrets
         file = exchange.source.rpartition("#")[0]
@@ -181,7 +181,7 @@ def received(saved: Exchange) -> ReceivedBytes:
 
 
 def as_sent(saved: Exchange) -> Record | None:
-    """The record of the response as the client got it; `None` unless it was changed in flight."""
+    """The record of the response as the client received it; `None` unless it was changed in flight."""
     if saved.sent is None:
         return None
     got = saved.as_client_got()

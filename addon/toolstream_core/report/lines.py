@@ -138,7 +138,7 @@ def finding_line(finding: Finding, hide: Hide = str) -> Marked:
 
 
 def help_without_verdict(record: Record, repaired: Container[str] = ()) -> Iterator[str]:
-    """Repairs for a response without calls, which never has a verdict; those of codes in `repaired` are on."""
+    """Advice on a response without calls, which never has a verdict; repairs of codes in `repaired` are on."""
     if not record.calls:
         found = [one for one in record.findings if one.severity is not Severity.NOTE and one.code not in repaired]
         yield from filter(None, dict.fromkeys(map(help_with, found)))
@@ -183,7 +183,7 @@ class Lines(Sink):
         repaired: Container[str] = (),
         shows: Callable[[Finding], bool] | None = None,
     ) -> None:
-        """`elapsed` gives ms since the request; `hide` redacts; `shows` selects findings in the stream (default: all).
+        """`elapsed` returns ms since the request; `hide` redacts; `shows` selects findings (default: all).
 
         `syntax` writes options for the command in use; `repaired` are the codes of the repairs that are on.
         """

@@ -49,9 +49,9 @@ class ReportedResponse:
     left: Sequence[str] | None = None
     """Names of the defects that the faults left, before any repair, if there were faults."""
     client: str = ""
-    """How the client interpreted it, in words; `""` if unknown."""
+    """How the client interpreted it, as text; `""` if unknown."""
     understood: bool = True
-    """Whether the client did what was intended, as far as is known."""
+    """Whether the client interpreted it correctly, or this is unknown."""
 
     @property
     def is_notable(self) -> bool:
@@ -155,7 +155,7 @@ def described(protocol: str) -> tuple[str, str]:
 
 PORT = 8642
 _LONGEST_BODY = 4096
-"""Maximum bytes of a printed request; a longer one is reduced to what a response needs."""
+"""Maximum bytes of a printed request; a longer one is reduced to the required keys."""
 _SHORT = 200
 """Characters of a setting or message in such a short request."""
 _MESSAGES = ("messages", "input", "contents")
@@ -235,7 +235,7 @@ def caused_lines(responses: Sequence[ReportedResponse]) -> Iterator[str]:
 
 
 def client_lines(responses: Sequence[ReportedResponse]) -> Iterator[str]:
-    """How the clients interpreted faulty responses, and those that they misread."""
+    """Lines on how the clients interpreted malformed responses, and on misread responses."""
     facts = {
         number: _made(response, responses[number + 1 :])
         for number, response in enumerate(responses)

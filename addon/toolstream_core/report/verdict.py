@@ -22,14 +22,14 @@ _TIMES: Final = frozenset({Outcome.RETRIED, Outcome.ABORTED, Outcome.SILENT})
 
 
 class Explained(NamedTuple):
-    """Why a client misread a response."""
+    """The explanation why a client misread a response."""
 
     names: Sequence[str] = ()
     """The names of its deviations from the protocol."""
     event: int | None = None
     """The first event that it misreads."""
     text: str = ""
-    """The same for people."""
+    """The explanation as text."""
     advice: Sequence[str] = ()
     """Options of mitmdump with which the client would have understood the response, the smallest first."""
     fix: str = ""
@@ -43,7 +43,7 @@ UNEXPLAINED: Final = Explained()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedVerdict:
-    """How a client interpreted a response, ready to be reported."""
+    """A verdict, ready to be reported."""
 
     source: str
     """The response: its place in a file, or the id of its flow."""

@@ -36,7 +36,7 @@ def beside(path: str | Path) -> Path:
 
 
 def unknown(path: str | Path) -> str | None:
-    """Why a `demo:NAME` names no packaged flow; empty if it names one."""
+    """The error for an unknown `demo:NAME`; empty if it is known."""
     if not is_demo(path) or located(path).exists():
         return None
     known = [f"{PREFIX}{name}" for name in names()]

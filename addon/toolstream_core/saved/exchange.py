@@ -49,7 +49,7 @@ class Exchange:
     times: Sequence[int] = ()
     """The arrival times of the chunks, in milliseconds since the first byte; empty if unknown."""
     broken: str | None = None
-    """How the connection broke, if it did."""
+    """The error of the connection, if any."""
     secrets: tuple[str, ...] = ()
     """Secrets of the request."""
     sent: bytes | None = None
@@ -66,7 +66,7 @@ class Exchange:
     socket: SocketLane | None = None
     """Its lane on a WebSocket, if it arrived over one: each chunk is a message, as a line."""
     missing: str | None = None
-    """Why the body of an LLM response is missing, if it is."""
+    """The reason if the body of an LLM response is missing."""
     unwrapped: Sequence[Note] = ()
     """Text around the body that was removed; complete once the chunks were read."""
     findings: Sequence[Finding] = ()
@@ -195,7 +195,7 @@ class NewBody(NamedTuple):
     chunks: Sequence[bytes]
     """The decoded replacement of each chunk, and further bytes at the end."""
     broken: str | None = None
-    """How the connection ends for the client, if a repair truncates the response."""
+    """The error for the client, if a repair truncates the response."""
 
     @property
     def body(self) -> bytes:
@@ -206,7 +206,7 @@ type Change = Callable[[Exchange], NewBody]
 
 
 def was_llm(facts: StreamFacts, method: str) -> bool:
-    """Whether a response without its body was an LLM's, judged by everything but the body."""
+    """Whether a response without its body was an LLM's, by its request and headers."""
     if method != "POST" or not 200 <= facts.status < 300:  # noqa: PLR2004 - the statuses of success
         return False
     return claiming(facts.path) is not None or looks_like_llm(facts.path, facts.request)

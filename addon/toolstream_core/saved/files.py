@@ -128,7 +128,7 @@ def responses(path: str, request: Json = ABSENT) -> Iterator[Exchange]:
 
 
 def exchanges(file: Begun, path: str, request: Json = ABSENT) -> Iterator[Exchange] | None:
-    """The responses in a file that has their requests too; `None` if it is a flow file, or has no requests."""
+    """The responses in a file with their requests; `None` for a flow file, or without requests."""
     if file.kind is Kind.HAR:
         return har.exchanges(file.opened().read(), path)
     if file.kind is Kind.CASSETTE:

@@ -63,7 +63,7 @@ LINE_ENDS: Final = "line_ends"
 
 
 def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
-    """The response's body as it arrived, its coding undone; none if it is lost or cannot be decoded."""
+    """The decoded chunks of a response; empty if they are lost or cannot be decoded."""
     body = flow.response.raw_content if flow.response else None
     if not body or flow.response is None:
         return []
@@ -135,7 +135,7 @@ def unlabel(response: http.Response) -> None:
 
 
 def set_decoded(message: http.Message, body: bytes) -> None:
-    """Give a message a body without coding."""
+    """Set the body of a message, without coding."""
     for name in ("content-encoding", "transfer-encoding"):
         message.headers.pop(name, None)
     message.content = body
@@ -364,7 +364,7 @@ def _text(flow: http.HTTPFlow) -> str:
 
 
 def broken_in(flow: http.HTTPFlow) -> str | None:
-    """How the connection of a response broke, if it did."""
+    """The error of the connection of a response, if any."""
     noted = json_access.get(flow.metadata, "toolstream", "broken")
     if noted and isinstance(noted, str):
         return noted

@@ -125,7 +125,7 @@ def _is_kept_back(message: WebSocketMessage) -> bool:
 
 
 def _closed(flow: http.HTTPFlow) -> str | None:
-    """How a socket broke; after a normal close, the provider has sent everything."""
+    """The error with which a socket ended; none after a normal close."""
     assert flow.websocket is not None
     if flow.error is not None:
         return flow.error.msg
@@ -228,7 +228,7 @@ def _rewritten(stream: BinaryIO, source: str, change: Change) -> Iterator[flow.F
 
 
 def _put_messages(http_flow: http.HTTPFlow, responses: Sequence[SocketFlow], source: str, change: Change) -> None:
-    """Give a socket the messages of its changed responses, each with the time of the original message."""
+    """Set the messages of a socket to those of its changed responses, with the original times."""
     assert http_flow.websocket is not None
     became: dict[int, list[bytes]] = {}
     for number, (response, saved_flow) in enumerate(responses, 1):
@@ -248,7 +248,7 @@ def _put_messages(http_flow: http.HTTPFlow, responses: Sequence[SocketFlow], sou
 
 
 def _put(http_flow: http.HTTPFlow, saved: Exchange, change: Change) -> None:
-    """Give a flow its new body and end; an unchanged one keeps its coding and its chunks."""
+    """Set the body and the end of a flow; an unchanged one keeps its coding and its chunks."""
     assert http_flow.response is not None
     new = change(saved)
     if new.broken is not None and http_flow.error is None:

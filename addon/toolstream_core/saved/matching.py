@@ -79,7 +79,7 @@ def distance(saved: LlmFlow, wanted: RequestKey, shared_calls: int) -> tuple[int
 
 
 def earlier_calls(path: str, request: Json) -> frozenset[str]:
-    """The calls that a request's conversation has so far: their ids, or name and arguments if there are none."""
+    """The calls in a request's conversation: their ids, or name and arguments without ids."""
     calls = _conversation(path, request).calls
     return frozenset(call.id or f"{call.name} {call.arguments}" for call in calls)
 
@@ -145,7 +145,7 @@ _NAME = re.compile(r"[A-Za-z_$][\w$-]*")
 _HIDDEN = re.compile(r"\[redacted\]|\*{8,}|^\*+$")
 
 
-class Parting(NamedTuple):
+class RequestDifference(NamedTuple):
     """The first difference between a recorded request and a new one."""
 
     at: str
@@ -158,7 +158,7 @@ class Parting(NamedTuple):
         return f"{self.at}: recorded {self.recorded}, requested {self.asked}"
 
 
-def parting(recorded: Json, requested: Json, unredacted: Json = ABSENT) -> Parting | None:
+def request_difference(recorded: Json, requested: Json, unredacted: Json = ABSENT) -> RequestDifference | None:
     """The first difference of two requests' bodies, or `None` if they are equal as values.
 
     The order of keys does not count, nor do `VARYING` keys. A redacted part of the recorded one equals any text.
@@ -167,7 +167,7 @@ def parting(recorded: Json, requested: Json, unredacted: Json = ABSENT) -> Parti
     """
     for path, one, other in _differences(_compared(recorded), _compared(requested), unredacted, ""):
         shown = _texts(one, other) if isinstance(one, str) and isinstance(other, str) else (_shown(one), _shown(other))
-        return Parting(path, *shown)
+        return RequestDifference(path, *shown)
     return None
 
 
@@ -201,7 +201,7 @@ def _below(path: str, key: str) -> str:
 
 
 def _fits(recorded: str, requested: Json) -> bool:
-    """Whether `requested` may be what `recorded` was before something was redacted from it."""
+    """Whether `recorded` may be `requested` after redaction."""
     if not isinstance(requested, str) or ("*" not in recorded and "[" not in recorded):
         return False
     parts = _HIDDEN.split(recorded)
@@ -286,7 +286,7 @@ NEAR = 3
 
 
 class Outcome(enum.StrEnum):
-    """How a request was matched."""
+    """The result of matching a request."""
 
     EXACT = "exact"
     """With the recorded response to an equal request."""
@@ -311,7 +311,7 @@ class Match(NamedTuple):
     outcome: Outcome
     wanted: RequestKey
     saved: LlmFlow | None = None
-    parting: Parting | None = None
+    difference: RequestDifference | None = None
     near: tuple[Near, ...] = ()
 
 
@@ -332,7 +332,7 @@ def _talk(wanted: RequestKey) -> _Talk:
 
 
 class _Given(NamedTuple):
-    """The number of times that a response was given in a conversation."""
+    """The number of times that a response was used in a conversation."""
 
     times: int = 0
     results: int = 0
@@ -340,7 +340,7 @@ class _Given(NamedTuple):
 
 
 class Matcher:
-    """The saved responses of one run, and which of them were given."""
+    """Matches requests with saved responses, and counts the responses that were used."""
 
     def __init__(self, flows: Sequence[LlmFlow], *, strict: bool = False, repeats: int = 0) -> None:
         """The earlier of two equally good responses is used. `strict` refuses requests that were not recorded.
@@ -354,7 +354,7 @@ class Matcher:
         """By the conversation and the recorded request: a loop makes the conversation longer. The newest ones only."""
 
     def match(self, path: str, body: bytes, redact: Redact = _unchanged) -> Match | None:
-        """The match for a POST of `body` to `path` (with query); `None` if that requests no completion.
+        """The match for a POST of `body` to `path` (with query); `None` if it is not a completion request.
 
         Two recorded responses to equal requests are given one after the other, and then the last one again, up to
         `repeats` times. `redact` redacts a request like the recorded ones.
@@ -376,7 +376,7 @@ class Matcher:
         return request is not None and self._recorded(request) is not None
 
     def best(self, wanted: RequestKey, request: Json = ABSENT, path: str = "") -> LlmFlow | None:
-        """The flow that fits best, whether it was given or not."""
+        """The flow that fits best, used or not."""
         can = (one for one in self.flows if can_respond(one, wanted) and _warms_up(one.request) is _warms_up(request))
         calls = earlier_calls(path, request)
         fitting = [(distance(one, wanted, self._shared_calls(one, calls)), one) for one in can]
@@ -400,13 +400,13 @@ class Matcher:
 
     def _nearest(self, request: _Request) -> Match:
         best = self.best(request.wanted, request.json, request.path)
-        where = None if best is None else request.parting(best)
+        where = None if best is None else request.difference(best)
         if best is None or (self.strict and where is not None):
             return Match(Outcome.REFUSED, request.wanted, near=self._near(request))
         if where is not None and self._is_finished(request, best):
             return Match(Outcome.FINISHED, request.wanted, best, where)
         outcome = Outcome.EXACT if where is None else Outcome.DIVERGED
-        return self._given_next(Match(outcome, request.wanted, parting=where), self._keys[id(best)])
+        return self._given_next(Match(outcome, request.wanted, difference=where), self._keys[id(best)])
 
     def _given_next(self, match: Match, key: Key) -> Match:
         """The match with the next of the responses to equal requests; refused if the last one is used up."""
@@ -522,7 +522,7 @@ class _Request(NamedTuple):
 
     @classmethod
     def of(cls, path: str, body: bytes, redact: Redact) -> _Request | None:
-        """A POST of `body` to `path`; `None` if that requests no completion."""
+        """A POST of `body` to `path`; `None` if it is not a completion request."""
         wanted = asked_read.read(path, request := parse(body))
         return None if wanted is None else cls(wanted, path, body, request, redact)
 
@@ -530,16 +530,16 @@ class _Request(NamedTuple):
     def conversation(self) -> Conversation:
         return _conversation(self.path, self.json)
 
-    def parting(self, saved: LlmFlow) -> Parting | None:
+    def difference(self, saved: LlmFlow) -> RequestDifference | None:
         """Its first difference from a recorded one, without secrets."""
         # Filler text must not be replaced again.
         recorded = parse(self.redact(saved.request_body, TextMode.KEEP))
         request = parse(self.redact(self.body, saved.text))
-        where = parting(recorded, request, self.json)
+        where = request_difference(recorded, request, self.json)
         if where is None and saved.request_key.form is not self.wanted.form:
-            return Parting("form", saved.request_key.form, self.wanted.form)
+            return RequestDifference("form", saved.request_key.form, self.wanted.form)
         if where is None and saved.request_key.model != self.wanted.model:
-            return parting({"model": saved.request_key.model}, {"model": self.wanted.model})
+            return request_difference({"model": saved.request_key.model}, {"model": self.wanted.model})
         return where
 
     def why_not(self, saved: LlmFlow) -> str:
@@ -547,4 +547,4 @@ class _Request(NamedTuple):
             return f"uses another protocol, {saved.request_key.protocol} ({', '.join(names_of(saved)[:1])})"
         if not can_respond(saved, self.wanted):
             return f"was not streamed; the request asks for {self.wanted.form}"
-        return f"differs at {self.parting(saved)}"
+        return f"differs at {self.difference(saved)}"

@@ -1,4 +1,4 @@
-"""Candidates: saved responses as frames that can be removed or made smaller one by one. Does not judge them."""
+"""Candidates: saved responses as frames that can be removed or reduced one by one."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def put(value: Json, path: Path, new: Json) -> Json:
     return _exchanged(value, path[0], put(value[path[0]], path[1:], new))
 
 
-def mapped(value: Json, change: Callable[[str], str]) -> Json:
+def map_strings(value: Json, change: Callable[[str], str]) -> Json:
     """`value` with each string changed, except keys; the same object if none changed."""
     new = value
     for path, _, one in nodes(value):
@@ -89,7 +89,7 @@ class ChunkStart(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A chunk of a body as it arrived, its content coding undone."""
+    """A decoded chunk of a body, with its time."""
 
     after: int
     """Milliseconds since the first byte."""
@@ -200,7 +200,7 @@ class Turn:
     framing: Framing
     frames: tuple[TurnFrame, ...]
     broken: str | None = None
-    """The error with which the connection broke; `None` if it did not."""
+    """The error of the connection, if any."""
 
     @cached_property
     def chunks(self) -> list[Chunk]:

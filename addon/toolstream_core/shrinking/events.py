@@ -70,7 +70,7 @@ def places(path: Path) -> Path:
 
 
 class Numbering:
-    """The numbers in the events of one response that count or index."""
+    """The numbers in the events of one response that are counters or indexes."""
 
     def __init__(self, turn: Turn) -> None:
         self._framing = turn.framing

@@ -21,7 +21,7 @@ from toolstream_core.shrinking.candidate import (
     Shape,
     Turn,
     TurnFrame,
-    mapped,
+    map_strings,
     nodes,
     put,
     with_turn,
@@ -391,7 +391,7 @@ def _replaced(turn: Turn, old: str, new: str) -> list[TurnFrame]:
 
 
 def _with(payload: Json, old: str, new: str) -> Json:
-    return mapped(payload, lambda text: new if text == old else text)
+    return map_strings(payload, lambda text: new if text == old else text)
 
 
 _LONG = 16

@@ -1,4 +1,4 @@
-"""The search for the smallest candidate: which candidates are allowed, which show a bug, and all passes in turn."""
+"""Searches the smallest candidate that shows a bug, in passes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Condition:
         return turn.exchange.request == original_turn.exchange.request or _fits(turn, original_turn)
 
     def _keeps_arguments(self, call: Call, original_turn: Turn) -> bool:
-        """Whether a call still shows whether a client read its arguments, and its tool can still be run."""
+        """Whether the arguments of a call still show whether a client read them, and its tool can still be run."""
         original, exchange = original_turn.record, original_turn.exchange
         before = [one for one in ([] if original is None else original.calls) if one.name == call.name]
         if self.for_client:
@@ -155,11 +155,11 @@ def verdicts(candidate: Candidate) -> frozenset[Outcome]:
     """The verdicts on responses that the client misread, and that a request of the candidate follows."""
     found: set[Outcome] = set()
 
-    def tell(judged: Judged[SentResponse]) -> None:
+    def report(judged: Judged[SentResponse]) -> None:
         if not judged.verdict.understood:
             found.add(judged.verdict.outcome)
 
-    conversations = Conversations[SentResponse](tell)
+    conversations = Conversations[SentResponse](report)
     for turn in candidate:
         _take(turn, conversations)
     return frozenset(found)
@@ -218,7 +218,7 @@ def passes(original: Candidate, *, lax: bool = False) -> tuple[Pass, ...]:
 
 
 type Progress = Callable[[str, int, int, int], None]
-"""Gets the current pass, the events and bytes of all bodies, and the number of judged candidates."""
+"""Receives the current pass, the events and bytes of all bodies, and the number of tested candidates."""
 type _Try = tuple[Proposal, Future[bool]]
 
 
@@ -261,13 +261,13 @@ class Search:
         return best
 
     def shows(self, candidate: Candidate) -> bool:
-        """Whether a candidate shows the bug; the oracle judges each only once."""
+        """Whether a candidate shows the bug; the oracle is asked only once for each."""
         key = digest(candidate)
         shows = self._tried.get(key)
         return self._ask(candidate, key) if shows is None else shows
 
     def _run_pass(self, reduction: Pass, best: Candidate) -> Candidate:
-        """Take proposals of a pass until none of them shows the bug."""
+        """Apply proposals of a pass until none of them shows the bug."""
         proposals = reduction.proposals(best, ())
         while True:
             self._visited.add(digest(best))

@@ -16,7 +16,7 @@ from toolstream_core.wire.frame import parse
 FIRST: Final = 8
 """Number of a client's messages in which the API is searched, if the path does not show it."""
 _NEVER_SENT: Final = frozenset({1005, 1006, 1015})
-"""Codes that stand for the lack of a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
+"""Codes for the lack of a close frame: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1."""
 _CODE: Final = re.compile(r" with code (\d{1,4})$")
 _MOST: Final = 64
 _LONGEST: Final = 4096
@@ -50,7 +50,7 @@ class SavedResponse:
     others: list[SavedMessage] = field(default_factory=list)
     """The client's messages during the response: to steer it, or to cancel it."""
     broken: str | None = None
-    """How the socket ended, if that was before the response's last message."""
+    """The error if the socket ended before the response's last message."""
 
     @property
     def lane(self) -> SocketLane:
@@ -146,6 +146,6 @@ def keep(others: list[SavedMessage], message: SavedMessage) -> None:
 
 
 def how_closed(code: int | None, *, by_client: bool) -> str:
-    """How a socket ended, for people."""
+    """How a socket ended, as text."""
     closer = "client" if by_client else "server"
     return f"the {closer} closed the WebSocket" + ("" if code is None else f" with code {int(code)}")

@@ -41,7 +41,7 @@ _NOUNS: Final = _pattern(
     "session sessions skills symbol symbols table tables tags task tasks teams tickets todo todos tools user users "
     "utc variables vector wiki workspace workspaces"
 )
-"""Words that may stand before the verb of a harmless tool: `file_search`, `TaskList`."""
+"""Words that may precede the verb of a harmless tool: `file_search`, `TaskList`."""
 _VENDORS: Final = _pattern(
     "github gitlab git jira confluence notion slack linear figma asana trello sentry stripe mcp aws s3 gcp azure k8s "
     "kubernetes kubectl docker postgres mongodb redis supabase filesystem fs api"
@@ -122,7 +122,7 @@ def is_harmless(tool: OfferedTool) -> bool:
 
 
 def may_be_called(tools: Sequence[OfferedTool], choice: ToolChoice, names: Sequence[str] = ()) -> list[OfferedTool]:
-    """The tools that are called: those of `names` if there are any, else the harmless ones.
+    """The tools that may be called: `names` if there are any, else the harmless ones.
 
     First comes a tool whose arguments are free, then one that takes none, then one that reads a path (agents refuse to
     read outside of their working directory), then one that needs a known id.
@@ -130,7 +130,7 @@ def may_be_called(tools: Sequence[OfferedTool], choice: ToolChoice, names: Seque
     allowed = [tool for tool in tools if choice.names is None or tool.name in choice.names]
     if names:
         return [tool for name in names for tool in allowed if tool.name == name]
-    return sorted((tool for tool in allowed if is_harmless(tool)), key=_trouble)
+    return sorted((tool for tool in allowed if is_harmless(tool)), key=_failure_rank)
 
 
 def required(schema: Json) -> dict[str, Json]:
@@ -195,8 +195,8 @@ def _is_risky(name: str, schema: Json) -> bool:
     return "sql" in described or json_access.get(schema, "format") in {"uri", "url"}
 
 
-def _trouble(tool: OfferedTool) -> int:
-    """How likely a generated call of a harmless tool fails."""
+def _failure_rank(tool: OfferedTool) -> int:
+    """The rank by which a generated call of a harmless tool is likely to fail."""
     names = [words_of(name) for name in required(tool.schema)]
     if any({"id", "ids", "number", "sha", "ref", "key", "uuid", "owner", "repo"} & {*words} for words in names):
         return 3

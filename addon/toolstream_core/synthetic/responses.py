@@ -38,11 +38,11 @@ class CallSpec(NamedTuple):
 
     tool: str
     arguments: Json = ABSENT
-    """An object, or the text for a tool that takes text; `ABSENT` if they are made from the tool's schema."""
+    """An object, or the text for a tool of free text; `ABSENT` if they are generated from the schema."""
 
 
 def parse_calls(texts: Iterable[str]) -> tuple[CallSpec, ...]:
-    """The calls in the texts, with or without `calls:` before them; none is a harmless tool on offer.
+    """Parse calls, with or without `calls:` before them; empty: a harmless offered tool is called.
 
     Raises `ToolstreamError`.
     """
@@ -109,14 +109,14 @@ class Written:
     not_offered: str = ""
     """The specified tools that the request does not offer, and the offered ones, for people."""
     withheld: tuple[str, ...] = ()
-    """The tools on offer, if none is called because each may have effects."""
+    """The offered tools, if none is called because each may have effects."""
 
 
 class SyntheticProvider:
     """Responds to the requests of one run."""
 
     def __init__(self, specs: Sequence[CallSpec] = (), seed: int = 0) -> None:
-        """`specs` are the calls to make; without any, a harmless tool on offer is called, if there is one."""
+        """`specs`: the calls to send; without any, a harmless offered tool is called, if there is one."""
         clear_places()
         self._specs = tuple(specs)
         self._seed = seed
@@ -125,7 +125,7 @@ class SyntheticProvider:
         self._lock = threading.Lock()
 
     def respond(self, path: str, body: bytes) -> Written | None:
-        """The response to a POST of `body` to `path` (with query); `None` if that asks for no completion.
+        """The response to a POST of `body` to `path` (with query); `None` if it is not a completion request.
 
         The same request has the same calls, each time under other ids.
         """
@@ -168,29 +168,29 @@ class SyntheticProvider:
         specs = self._specs or [CallSpec(tool.name) for tool in harmless[:1]]
         offered = {tool.name: tool for tool in harmless}
         wanted = [(offered[one.tool], one, at) for at, one in enumerate(specs) if one.tool in offered]
-        taken = [_value(spec.arguments) for _, spec, _ in wanted if spec.arguments is not ABSENT]
-        calls = [self._made(tool, spec, place, taken) for tool, spec, place in wanted]
+        used = [_value(spec.arguments) for _, spec, _ in wanted if spec.arguments is not ABSENT]
+        calls = [self._make_call(tool, spec, place, used) for tool, spec, place in wanted]
         return tuple(calls[:1] if choice.single else calls)
 
-    def _made(self, tool: OfferedTool, spec: CallSpec, place: int, taken: list[Json]) -> HealthyCall:
-        """One call. Generated arguments differ from those in `taken`, and are added to them."""
+    def _make_call(self, tool: OfferedTool, spec: CallSpec, place: int, used: list[Json]) -> HealthyCall:
+        """A call with new arguments, which are added to `used`."""
         given = spec.arguments
         if given is ABSENT:
-            given = self._text(tool, taken) if tool.custom else self._arguments(tool, place, taken)
-            taken.append(given)
+            given = self._text(tool, used) if tool.custom else self._arguments(tool, place, used)
+            used.append(given)
         text = given if isinstance(given, str) else numbers.dumps(given)
         return HealthyCall(tool.name, text, custom=tool.custom, namespace=tool.namespace)
 
-    def _arguments(self, tool: OfferedTool, place: int, taken: Sequence[Json]) -> Json:
-        """An object that none of the others equals, if there can be one."""
+    def _arguments(self, tool: OfferedTool, place: int, used: Sequence[Json]) -> Json:
+        """Arguments that differ from all others, if possible."""
         seed = f"{self._seed}|{tool.name}|{place}"
-        made = distinct_arguments(tool, seed, taken)
+        made = distinct_arguments(tool, seed, used)
         return distinct_arguments(tool, seed, ()) if made is None else made
 
-    def _text(self, tool: OfferedTool, taken: Sequence[Json]) -> Json:
-        """The same for a tool that takes any text."""
+    def _text(self, tool: OfferedTool, used: Sequence[Json]) -> Json:
+        """The same for a tool of free text."""
         schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-        inputs = [{"input": text} for text in taken]
+        inputs = [{"input": text} for text in used]
         made = self._arguments(tool._replace(schema=schema, custom=False), 0, inputs)
         return json_access.get(made, "input")
 

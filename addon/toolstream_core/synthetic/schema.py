@@ -75,7 +75,7 @@ class SchemaValues:
         return bool(_PREVIEWS & {*words_of(path.rpartition(".")[2])})
 
     def _chosen(self, schema: Schema, path: str) -> Json:
-        """A value that the schema itself names; `ABSENT` if there is none."""
+        """A value from the schema itself: a constant, example or default; `ABSENT` if there is none."""
         if "const" in schema:
             return schema["const"]
         choices = [one for one in json_access.items(schema.get("enum")) if self.varied or one is not None]
@@ -101,7 +101,7 @@ class SchemaValues:
         return {name: self.value(properties.get(name, {}), f"{path}.{name}", depth + 1) for name in names}
 
     def _more(self, optional: list[str], path: str) -> list[str]:
-        """Optional properties that make another value, without those whose names mean an effect."""
+        """Optional properties for another value, without those whose names suggest an effect."""
         plain = [name for name in optional if not has_effect(words_of(name))]
         drawn = self._random(path)
         return drawn.sample(plain, drawn.randint(0, min(_OPTIONAL, len(plain)))) if self.varied else []
@@ -233,9 +233,9 @@ _TRIES: Final = 64
 
 
 def distinct_arguments(
-    tool: OfferedTool, seed: str, taken: Collection[Json], *, wide_characters: bool = False
+    tool: OfferedTool, seed: str, used: Collection[Json], *, wide_characters: bool = False
 ) -> dict[str, Json] | None:
-    """Arguments for `tool` that are none of `taken`; `None` if the schema seems to allow no other.
+    """Arguments for `tool` that are not in `used`; `None` if the schema seems to allow no others.
 
     The same for the same seed. `wide_characters` as in `SchemaValues`.
     """
@@ -245,6 +245,6 @@ def distinct_arguments(
         varied = attempt >= _USUAL_TRIES
         values = SchemaValues(tool.schema, drawn, wide_characters=wide_characters, varied=varied, tool=about)
         made = values.arguments()
-        if made not in taken:
+        if made not in used:
             return made
     return None

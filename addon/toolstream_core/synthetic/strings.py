@@ -133,7 +133,7 @@ class _Wanted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Safe:
-    """A kind of text with an effect of its own: which parameters take it, and what they get."""
+    """A kind of text whose use has an effect: the parameters with it, and harmless values."""
 
     words: frozenset[str]
     """In the name of the parameter."""
@@ -141,7 +141,7 @@ class _Safe:
     described: frozenset[str] = frozenset()
     """In the description of a parameter whose name is not known."""
     of_tools: frozenset[str] = frozenset()
-    """Tools with such a word take it as `also` too."""
+    """Words of tools whose parameters `also` have it."""
     also: frozenset[str] = frozenset()
 
 
@@ -238,7 +238,7 @@ def string_value(
 
 
 def safe_kind(schema: dict[str, Any], path: str, tool: ForTool) -> _Safe | None:
-    """The kind of text with an effect of its own that the parameter takes."""
+    """The kind of text with an effect of a parameter."""
     name, form = _name(path), str(schema.get("format") or "")
     words = words_of(name)
     if not words or words[-1] not in _ABOUT:
@@ -268,7 +268,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _safe_value(safe: _Safe, schema: dict[str, Any], wanted: _Wanted) -> str | None:
-    """The kind's text, as it is or longer, never cut: a part of a path is another path."""
+    """The kind's text, unchanged or longer, never shortened: a part of a path is another path."""
     tried = [safe.make(wanted._replace(wide=one)) for one in dict.fromkeys((wanted.wide, ""))]
     if safe is _PATH:
         stem = f"{_ABSENT}{wanted.numbered('-')}"

@@ -163,7 +163,7 @@ def _sized(content: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """The source of a proxy's responses, and what it does to them."""
+    """The source of a proxy's responses, and its repairs, shapes and faults."""
 
     flows: tuple[Path, ...] = ()
     """Flow files and folders whose responses replace those of the providers."""

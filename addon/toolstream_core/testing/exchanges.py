@@ -68,7 +68,7 @@ class FoundVerdict(Entry):
     verdict: str
     """`ok`, `returned-without-arguments`, `silent`, …: `docs/jsonl.schema.json` has them all."""
     understood: bool
-    """Whether the client did what the response required."""
+    """Whether the client interpreted the calls correctly."""
     call: int | None
     """Place of the decisive call, among those of the response."""
     event: int | None
@@ -76,7 +76,7 @@ class FoundVerdict(Entry):
     explained: tuple[str, ...]
     """Names of the ways in which the client deviates from the protocol."""
     explanation: str
-    """The same for people; `""` if it is not known."""
+    """The explanation as text; `""` if unknown."""
     fix: str
     """The change to the client, or the statement that no known client bug has this effect; else `""`."""
     advice: tuple[str, ...]
@@ -183,7 +183,7 @@ class SentRequest(Entry):
 
     @cached_property
     def history(self) -> Conversation:
-        """The conversation so far, as far as it concerns tools."""
+        """The calls and results in the conversation so far."""
         return match_key.reader_of(self.path, self.json).conversation(self.json)
 
     @cached_property
@@ -224,7 +224,7 @@ class ProxiedExchange:
     findings: tuple[FoundDefect, ...]
     finish: tuple[str, ...]
     broken: str | None
-    """How the response broke, if it did."""
+    """The error with which the response ended, if any."""
     source: str
     """The saved flow of the response, `PATH#N`; `""` if there is none."""
     changes: tuple[str, ...]

@@ -153,7 +153,7 @@ class WorkerProcess:
             self._process.stdin.flush()
 
     def receive(self) -> dict[str, Any]:
-        """The next reply. Raises `ProxySessionError` for an error, and if there is none."""
+        """The next reply. Raises `ProxySessionError` for an error, or without a reply."""
         try:
             line = self._replies.get(timeout=_REPLY_SECONDS)
         except queue.Empty:
@@ -276,7 +276,7 @@ class ProxySession:
             worker.end()
 
     def accompany(self, pid: int | None) -> None:
-        """Have the proxy end this process if the starter of the proxy is killed; `None`: no process.
+        """Make the proxy end this process if the starter of the proxy is killed; `None`: no process.
 
         Does nothing if the proxy has ended.
         """
@@ -370,11 +370,11 @@ class ProxySession:
 
         With `bodies`, they also have the events that the client received.
         """
-        return [proxied_exchange(one) for one in self._order("tell", bodies=bodies)["exchanges"]]
+        return [proxied_exchange(one) for one in self._order("exchanges", bodies=bodies)["exchanges"]]
 
     def log(self) -> list[str]:
         """The proxy's report on the responses since the last `reset`."""
-        lines: list[str] = self._order("tell")["log"]
+        lines: list[str] = self._order("exchanges")["log"]
         return lines
 
     def distrust(self) -> dict[str, bool]:

@@ -1,4 +1,4 @@
-"""Whether clients understood the responses, judged by their next requests, as lines for users."""
+"""Reports whether clients understood the responses, by their next requests."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def distrusted(servers: Mapping[str, bool], base_url: str) -> str:
 
 
 def unanswered(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool] | None = None) -> str | None:
-    """Why the clients got no response that they could read; `None` if they got one.
+    """The message why the clients got no readable response; `None` if they got one.
 
     `distrust`: the servers whose certificate they rejected.
     """
@@ -78,7 +78,7 @@ def unanswered(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool
 
 
 def misunderstood(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, bool] | None = None) -> list[str]:
-    """What the clients did not understand, as lines for people; empty if everything was understood."""
+    """Lines about the misunderstood responses; empty if all were understood."""
     reason = unanswered(exchanges, distrust)
     if reason is not None:
         return [reason]
@@ -264,7 +264,7 @@ class Passed:
     advice: Mapping[str, str]
     """For verdicts, an option under which the client would have understood."""
     unreached: Mapping[str, str]
-    """Why there was no connection to a server, by its host and port."""
+    """The error of each failed connection, by host and port."""
     distrust: Mapping[str, bool]
     """The servers whose certificate clients rejected; `False`: they may have."""
     captured: Sequence[Path]

@@ -16,7 +16,7 @@ class BreakKind(enum.StrEnum):
     """How a connection breaks."""
 
     CLOSE = "close"
-    """A clean close before the body is over: HTTP/1.1 without the last chunk, HTTP/2 the connection."""
+    """A clean close before the end of the body: HTTP/1.1 without the last chunk, HTTP/2 the connection."""
     RESET = "reset"
     """HTTP/1.1 by a TCP reset, HTTP/2 by a reset of the stream."""
 
@@ -90,7 +90,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Send a second request before the event with the finish reason: it announces calls, and none arrived."""
+    """Send a second request before the event with the finish reason: it announces calls, but none arrived."""
 
     event: Event
     index: int
@@ -98,7 +98,7 @@ class Ask:
     writer: Writer
     """Makes events in the stream's framing."""
     comments: bool = True
-    """Whether comments may stand between its events."""
+    """Whether comments may be sent between its events."""
 
 
 type Action = Send | Wait | Cut | Finish | Hold | Ask

@@ -21,11 +21,11 @@ class Key(NamedTuple):
 
     name: str
     parse: Callable[[str], Value | None]
-    """The value; `None` if the text is none."""
+    """Parses the value; `None` for an invalid text."""
     expected: str
     """Its possible values, for messages and the list."""
     default: Value | None
-    """`None` if a value has to be given."""
+    """`None` if a value is required."""
 
 
 class Moment(enum.Enum):

@@ -73,7 +73,7 @@ class AtPoint(Stage):
 
 @dataclass
 class FaultContext:
-    """One fault's values, and what it knows of the stream that it acts on."""
+    """The values of a fault, and the facts of the stream that it acts on."""
 
     values: Mapping[str, Any]
     """By key, as in the table."""
@@ -144,7 +144,7 @@ class Point:
 
 
 def point(text: str) -> Point | None:
-    """The point that `text` names; `None` if it names none."""
+    """The point that `text` names; `None` if it is unknown."""
     if text in {"in-arguments", "before-done"}:
         return Point(text)
     match = _NUMBERED.fullmatch(text)
@@ -213,7 +213,7 @@ class WrongStreamId(AtPoint):
         return (replace(rest, raw=self._redirected(rest.raw) or rest.raw),)
 
     def _redirected(self, raw: bytes) -> bytes | None:
-        """The event with the other id; `None` if it has no place for one, or has it already."""
+        """The event with the other id; `None` if it cannot have one, or has it already."""
         socket, other = self.context.socket, self.context.values["id"]
         if socket is None or not socket.wire.lane_key or socket.lane == other:
             return None

@@ -1,1 +1,1 @@
-"""The session view: what a client did with recorded responses, as a document and as a page."""
+"""The session view: how a client interpreted recorded responses, as a document and as a page."""

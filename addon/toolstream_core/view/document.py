@@ -24,7 +24,7 @@ VERSION: Final = 1
 
 
 class ViewBuilder:
-    """Takes saved responses in their order, and makes the document of them."""
+    """Builds the document from saved responses, in their order."""
 
     def __init__(self, *, raw: bool = False, live: bool = False, codes: frozenset[str] = frozenset()) -> None:
         """With `raw`, secrets stay. `live`: the document grows while it is shown.
@@ -46,7 +46,7 @@ class ViewBuilder:
         return not self._responses
 
     def take(self, saved: Exchange) -> bool:
-        """Take the next saved response. Returns whether it is an LLM's."""
+        """Add the next saved response. Returns whether it is an LLM's."""
         clean = saved.decoded() if self._raw else without_secrets(saved)
         response = read(clean)
         self.requests[clean.facts.source] = clean.facts.request
@@ -91,7 +91,7 @@ class ViewBuilder:
         }
 
     def object_of(self, response: ReadResponse, judged: ReportedVerdict | None) -> dict[str, Any]:
-        """A response as the document has it; `judged` is the verdict on it, if there is one."""
+        """A response in the document; `judged`: its verdict, if any."""
         record = response.record
         assert record is not None
         theirs = as_received(response)
@@ -165,7 +165,7 @@ def _conversation(responses: Sequence[dict[str, Any]], places: Sequence[int]) ->
 
 
 def _repeats(responses: Iterable[dict[str, Any]]) -> int:
-    """How often the same calls were misread in the same way."""
+    """The number of times that the same calls were misread in the same way."""
     misread = [
         json.dumps([[[call["name"], call["arguments"]] for call in one["calls"]], one["verdict"]["verdict"]])
         for one in responses

@@ -1,4 +1,4 @@
-"""How client models read a response: the changes of their calls, step by step. Shape: `docs/view.schema.json`."""
+"""Writes how client models read a response: the changes of their calls, step by step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Steps:
     """Encodes changes: `[event, place, what]`, or `[event, place, what, count]` for `count` consecutive events."""
 
     def __init__(self, fragments: Mapping[tuple[int, int], int], changed: frozenset[int] = frozenset()) -> None:
-        """`fragments` gives the place of a fragment in the document; `changed`: events that the client got changed."""
+        """`fragments`: the place of each fragment in the document; `changed`: the changed events."""
         self._fragments = fragments
         self._changed = changed
         self._names: dict[int, list[str]] = {}
@@ -63,7 +63,7 @@ class Steps:
         self._step(change.event, place, what if empty is None else {"append": ""})
 
     def _identity(self, change: Change) -> dict[str, str]:
-        """The id and the name that the call has now, as far as the change gives them."""
+        """The id and the name of the call after a change, if it has them."""
         assert change.place is not None
         values = self._names.setdefault(change.place, ["", ""])
         given: dict[str, str] = {}

@@ -73,7 +73,7 @@ def _in_gap(
 
 
 class Alignment:
-    """Aligns the frames that the client got with those that the provider sent."""
+    """Aligns the frames that the client received with those that the provider sent."""
 
     def __init__(self, ours: ReadResponse, theirs: ReadResponse) -> None:
         self._numbers = [one.number for one in ours.events.frames]
@@ -113,7 +113,7 @@ class Alignment:
         return {"received": [self._theirs.texts[at] for at in frames], "received_events": events}
 
     def _differ(self, rows: range, frames: range) -> None:
-        """The client got these frames in place of these events; those of a call are at its last event."""
+        """Note that these events were replaced by these frames; those of a call are at its last event."""
         self.received.update((row, []) for row in rows)
         last = {lane: row for row in rows if (lane := self._lanes[row])}
         same, at = len(rows) == len(frames), rows.start

@@ -87,7 +87,7 @@ class Events(Sink):
             added["fragments"] = fragments
 
     def move(self, places: Mapping[int, int | None], calls: int) -> None:
-        """Give each call that is reported the lane of its place; those that are not get lanes after the last one.
+        """Move each reported call to the lane of its position; others get lanes after the last one.
 
         `places` has the place of each open call, by its identity; `calls` is the number of calls.
         """
@@ -196,7 +196,7 @@ def difference(before: str, text: str) -> Any:
 
 
 def _units(text: str) -> int:
-    """Its length as JavaScript counts it."""
+    """The length of a text in UTF-16 units, as in JavaScript."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 

@@ -176,7 +176,7 @@ class EventStreamFramer(Framer):
         self._left = 0
         """Number of bytes that the open message still lacks after its prelude."""
         self._lost = ""
-        """Why the end of a message is unknown."""
+        """The reason why the end of a message is unknown."""
 
     def _seek(self, chunk: bytes, at: int) -> int:
         if self._lost:

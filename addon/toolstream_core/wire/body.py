@@ -99,7 +99,7 @@ def _look(label: _Choice, lead: bytes) -> _Choice:
 
 
 def _message(label: _Choice, lead: bytes) -> _Choice:
-    """A binary message, or other binary? Lengths and their checksum show it; no message has 16 MiB."""
+    """The framing of a binary body: by lengths and their checksum; no message has 16 MiB."""
     if len(lead) < PRELUDE:
         return None
     try:
@@ -110,7 +110,7 @@ def _message(label: _Choice, lead: bytes) -> _Choice:
 
 
 def _object(label: _Choice, text: bytes) -> _Choice:
-    """A document, or the first of many lines? Without a content type of lines, only a line with a follower shows it."""
+    """The framing of a body that begins with an object: a document, or lines if a second one follows."""
     line, end, rest = text.partition(b"\n")
     if not end:
         return None
@@ -142,12 +142,12 @@ def _may_be_field(text: bytes) -> bool:
 
 
 class BodyDecoder:
-    """Gives the decoded bytes of one body, or fails."""
+    """Decodes the bytes of one body."""
 
     def __init__(self, coding: str) -> None:
         """`coding` is the value of the `Content-Encoding` header, or `""`."""
         self.failure: str | None = None
-        """Why the bytes cannot be decoded."""
+        """The reason if the bytes cannot be decoded."""
         self._decoder: Decoder | None = None
         if coding:
             try:

@@ -13,7 +13,7 @@ from toolstream_core.wire.json_value import ABSENT, Absent, Json
 
 
 class Form(enum.StrEnum):
-    """How a response's body is split into events."""
+    """The framing of a response's body."""
 
     WHOLE = "one JSON document"
     EVENTS = "server-sent events"
@@ -37,7 +37,7 @@ MAX_FRAME = 8 * 1024 * 1024
 
 
 class Frame:
-    """Bytes as sent, and what the framing shows. JSON is parsed once, when it is used.
+    """A frame: its bytes as sent, and the parts that the framing defines. JSON is parsed once, when it is used.
 
     `raw` of all frames in order, joined, is the input. `number` counts the frames that carry data (for SSE: those that
     the standard dispatches, and those with an `error:`), from 0; a frame without data (comments, blank lines, a
@@ -103,7 +103,7 @@ class DamagedFrame(Frame):
     __slots__ = ("damage",)
 
     def __init__(self, raw: bytes, number: int, damage: str) -> None:
-        """`damage` is what is wrong, as part of a sentence."""
+        """`damage`: the error, as part of a sentence."""
         super().__init__(raw, number, None, oversize=True)
         self.damage = damage
 

@@ -50,8 +50,8 @@ def test_a_failed_order_is_reported_without_the_error_message(tmp_path: Path, mo
     async def replies() -> dict[str, Any]:
         order = {"keep": True, "network": "none", "set": [], "port": 0, "confdir": str(tmp_path), "routes": {}}
         service = Service(order)
-        monkeypatch.setitem(service._orders, "tell", failing)
-        return await service._carry_out({"do": "tell"})
+        monkeypatch.setitem(service._orders, "exchanges", failing)
+        return await service._carry_out({"do": "exchanges"})
 
     reply = asyncio.run(replies())
     assert reply["error"].startswith("internal error: ValueError at test_ledger.py:")

@@ -92,7 +92,7 @@ def names_another(call: OpenCall, fragment: Fragment) -> bool:
 
 
 def id_changed(newest: OpenCall, fragment: Fragment) -> bool:
-    """Another id on a known index that still means the newest call there."""
+    """Whether another id at a known index still belongs to the newest call there."""
     name = "" if fragment.name is ABSENT else nonblank(fragment.name)
     if newest.arguments.is_complete:
         return not name and not _fresh(fragment)

@@ -27,7 +27,7 @@ class CohereCalls(SequentialCalls):
     @property
     @override
     def _only_taking(self) -> OpenCall | None:
-        """Calls follow one another: one with complete arguments takes no more, also before its end."""
+        """Calls never overlap: one with complete arguments gets no more, also before its end."""
         taking = [call for call in self._still_open.values() if not call.arguments.is_complete]
         return taking[0] if len(taking) == 1 else None
 

@@ -24,7 +24,7 @@ from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import Path, changed, known_only
 
 _NOTHING: Final = [{"text": ""}]
-"""Stands for parts that were removed: Gemini's own streams have it after calls."""
+"""Replaces parts that were removed: Gemini's own streams have it after calls."""
 _FINISH: Final = ("finishReason", "finishMessage")
 _SHARED: Final = {"modelVersion", "responseId", "createTime"}
 """The keys that all events of a response have in common."""

@@ -36,7 +36,7 @@ def read_response(payload: Json) -> EventContent:
 
 
 def finish_reason(payload: Json) -> str:
-    """Why a response ends with a message; `""` if it continues.
+    """The reason for which a response ends with a message; `""` if it continues.
 
     `turnCompleteReason` if there is one, else the key that ends it.
     """

@@ -129,7 +129,7 @@ def namespaces(request: Json) -> dict[str, frozenset[str]]:
 
 
 def in_namespaces(offered: Mapping[str, Collection[str]], name: str, own: str = "") -> list[tuple[str, str]]:
-    """The tools that a call may mean, each with its namespace, if it does not name one as it is offered.
+    """The tools that a call may mean, each with its namespace, unless it names an offered tool exactly.
 
     `offered`: as `namespaces`; `own`: the namespace that the call names. If it is not offered, an earlier request may
     have offered it, unless it is the name of the tool (openai/codex#31665).

@@ -81,7 +81,7 @@ def has_same_arguments(call: OpenCall, fragment: Fragment) -> bool:
 
 @lru_cache(maxsize=1)
 def _canonical(arguments: str) -> str:
-    """The value of complete arguments; cached, because one text is compared with those of several calls."""
+    """The canonical form of complete arguments; cached, because a text is compared with those of several calls."""
     text = ArgumentText()
     text.add(arguments)
     return text.canonical if arguments.lstrip(WHITE).startswith('"') else canonical(arguments)
@@ -181,7 +181,7 @@ class OpenCalls:
 
 
 class CallsOfEvent:
-    """The calls that a terminal event has had so far, out of those in its `output`."""
+    """The calls that were already matched to items in the `output` of a terminal event."""
 
     def __init__(self) -> None:
         self._event = -1
@@ -195,7 +195,7 @@ class CallsOfEvent:
         self._calls.add(id(call))
 
     def others(self, key: str, calls: Sequence[OpenCall], event: int) -> Iterator[OpenCall]:
-        """Those of `calls` that the event has not had; `calls` may only grow between two questions for one `key`."""
+        """The calls of `calls` that were not matched; `calls` may only grow between two questions for one `key`."""
         self._begin(event)
         first = self._first.get(key, 0)
         while first < len(calls) and id(calls[first]) in self._calls:

@@ -150,7 +150,7 @@ class Service:
         self._orders: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
             "reset": self._reset,
             "configure": self._configure,
-            "tell": self._report,
+            "exchanges": self._report,
             "distrust": self._distrust,
             "finish": self._finish,
             "view": self._view,

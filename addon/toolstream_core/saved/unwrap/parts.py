@@ -67,7 +67,7 @@ class AfterEnd:
 
 
 class Parts:
-    """Counts responses that follow one another."""
+    """Counts consecutive responses."""
 
     def __init__(self) -> None:
         self._number = 0

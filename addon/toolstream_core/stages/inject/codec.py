@@ -1,4 +1,4 @@
-"""How a protocol splits an event into parts with named fields, and joins them again."""
+"""The interface that splits a protocol's events into parts with named fields, and joins them again."""
 
 from __future__ import annotations
 

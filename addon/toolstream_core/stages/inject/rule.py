@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
 from toolstream_core.calls import OpenCall
-from toolstream_core.defects.defect import BLOCK_DIALECTS, CHAT, GEMINI, OLLAMA, REALTIME, RESPONSES, Defect
+from toolstream_core.defects.defect import BLOCK_PROTOCOLS, CHAT, GEMINI, OLLAMA, REALTIME, RESPONSES, Defect
 from toolstream_core.model import Json, Kind
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.inject.codec import EventCodec, Part, What
@@ -180,7 +180,7 @@ FRAGMENTS: Final = START | DELTA | STOP
 EVERY: Final = On(frozenset(What))
 
 
-BLOCKS: Final = BLOCK_DIALECTS
+BLOCKS: Final = BLOCK_PROTOCOLS
 """Protocols with events that start and stop a call."""
 DELTAS: Final = (*BLOCKS, CHAT)
 """Protocols that stream a call as a start and deltas, and send no arguments a second time."""

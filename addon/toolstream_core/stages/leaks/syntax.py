@@ -1,4 +1,4 @@
-"""How models write calls as text: native syntaxes (an expression, and a reader of its match), bare JSON, and code."""
+"""The syntaxes in which models write calls as text: native ones, bare JSON, and code."""
 
 from __future__ import annotations
 
@@ -360,7 +360,7 @@ _FRAME: Final = re.compile(
     r"\A\s*(?:<\|python_(?:tag|start)\|>|functools(?=\s*\[)|```tool_code\n)?\s*"
     r"|\s*(?:<\|(?:python_end|eom_id|eot_id)\|>|(?<=[)\]])\s*```)?\s*\Z"
 )
-"""What models write around a message that is only calls: Llama, Phi-4-mini, Gemma 3."""
+"""The text around a message of only calls: Llama, Phi-4-mini, Gemma 3."""
 
 
 def bare_calls(text: str, offered: Mapping[str, Json]) -> Iterator[tuple[Defect, Found]]:
