@@ -210,9 +210,9 @@ class EntryWriter:
 
     def added(self, state: ClientCall, more: Lack, number: int) -> Fields:
         """The fields of an entry that is added."""
-        at = field_defects.EntryContext(state, self._client.turn_of(state), not state.is_open, more, {})
-        fields = self._intended(at, number) | ({} if at.opens else {"index": state.place})
-        return self._note_sent(at, fields, number, as_received=more.as_received)
+        entry = field_defects.EntryContext(state, self._client.turn_of(state), not state.is_open, more, {})
+        fields = self._intended(entry, number) | ({} if entry.opens else {"index": state.place})
+        return self._note_sent(entry, fields, number, as_received=more.as_received)
 
     def _empty(self, state: ClientCall, number: int) -> Lack | None:
         """The `{}` that a complete call without arguments lacks; `None` if its arguments are required or lost."""
@@ -242,37 +242,39 @@ class EntryWriter:
                 message = f"{one.intended.call.name} has required parameters and got no arguments"
                 self._report(LOST_ARGUMENTS, number, message, one.intended.call)
 
-    def _fields(self, at: field_defects.EntryContext, number: int) -> Fields:
+    def _fields(self, entry: field_defects.EntryContext, number: int) -> Fields:
         """The fields to send; updates the state of the client."""
-        intended = self._intended(at, number)
-        wanted = {**dict.fromkeys(at.received, ABSENT), **intended}
-        fields = overlaid(at.received, wanted, partial(self._repairs, at, number))
+        intended = self._intended(entry, number)
+        wanted = {**dict.fromkeys(entry.received, ABSENT), **intended}
+        fields = overlaid(entry.received, wanted, partial(self._repairs, entry, number))
         as_intended = fields.get("arguments", "") == intended.get("arguments", "")
-        index, indexes = at.received.get("index", ABSENT), at.turn.indexes
-        indexes[index if type(index) is int else ~len(indexes)] = at.state
-        at.state.text.diverged = at.state.text.diverged or at.more.is_ambiguous or not as_intended
-        return self._note_sent(at, fields, number, as_received=at.more.as_received and as_intended)
+        index, indexes = entry.received.get("index", ABSENT), entry.turn.indexes
+        indexes[index if type(index) is int else ~len(indexes)] = entry.state
+        entry.state.text.diverged = entry.state.text.diverged or entry.more.is_ambiguous or not as_intended
+        return self._note_sent(entry, fields, number, as_received=entry.more.as_received and as_intended)
 
-    def _note_sent(self, at: field_defects.EntryContext, fields: Fields, number: int, *, as_received: bool) -> Fields:
-        """Update the state of the client with these fields. Returns them, with a longer id if the policy needs one."""
+    def _note_sent(
+        self, entry: field_defects.EntryContext, fields: Fields, number: int, *, as_received: bool
+    ) -> Fields:
+        """Update the state of the client with these fields. Returns them, perhaps with a longer id."""
         if self._client.policy.even_ids:
-            fields = self._with_even_id(at, fields)
-        if at.opens:
-            self._opened(at, fields, number)
+            fields = self._with_even_id(entry, fields)
+        if entry.opens:
+            self._opened(entry, fields, number)
         else:
-            self._note_continuation(at, fields)
+            self._note_continuation(entry, fields)
         text = fields.get("arguments", "")
-        at.state.note_sent(text if isinstance(text, str) else "", as_received=as_received)
+        entry.state.note_sent(text if isinstance(text, str) else "", as_received=as_received)
         return fields
 
-    def _intended(self, at: field_defects.EntryContext, number: int) -> Fields:
+    def _intended(self, entry: field_defects.EntryContext, number: int) -> Fields:
         """The intended fields."""
-        one, was, more = at.state, at.received, at.more
-        place = at.turn.place_of(one) if at.opens else one.place
-        intended: Fields = {"index": place if type(place) is int else was.get("index", ABSENT)}
-        kind = was.get("type", ABSENT)
-        if at.opens:
-            call = one.intended.call
+        state, received, more = entry.state, entry.received, entry.more
+        place = entry.turn.place_of(state) if entry.opens else state.place
+        intended: Fields = {"index": place if type(place) is int else received.get("index", ABSENT)}
+        kind = received.get("type", ABSENT)
+        if entry.opens:
+            call = state.intended.call
             name = judge_name(
                 call.name,
                 self._client.context.schemas,
@@ -280,75 +282,79 @@ class EntryWriter:
             )
             if name or self._stream.unread_at < 0:
                 intended |= {
-                    "id": self._identity(one, at.turn),
+                    "id": self._identity(state, entry.turn),
                     "type": kind if kind and isinstance(kind, str) else "function",
                 }
             else:  # an unreadable event may have opened the call
-                intended |= {key: was[key] for key in ("id", "type") if key in was}
-            intended |= {"name": name} if name else {key: was[key] for key in ("name",) if key in was}
-        elif nonblank(kind) and not was.keys() & {"id", "name"}:
+                intended |= {key: received[key] for key in ("id", "type") if key in received}
+            intended |= {"name": name} if name else {key: received[key] for key in ("name",) if key in received}
+        elif nonblank(kind) and not received.keys() & {"id", "name"}:
             intended["type"] = kind
-        stays = one.text.diverged or (more.is_ambiguous and more.text == was.get("arguments", was.get("parameters")))
-        if stays and not isinstance(was.get("arguments"), dict):
-            return intended | {key: was[key] for key in ("arguments", "parameters") if key in was}
-        if more.text or at.opens or was.keys() & {"arguments", "parameters"}:
+        is_kept = more.is_ambiguous and more.text == received.get("arguments", received.get("parameters"))
+        stays = state.text.diverged or is_kept
+        if stays and not isinstance(received.get("arguments"), dict):
+            return intended | {key: received[key] for key in ("arguments", "parameters") if key in received}
+        if more.text or entry.opens or received.keys() & {"arguments", "parameters"}:
             intended["arguments"] = more.text
         return intended
 
-    def _repairs(self, at: field_defects.EntryContext, number: int, deviation: Deviation) -> bool:
+    def _repairs(self, entry: field_defects.EntryContext, number: int, deviation: Deviation) -> bool:
         """Report how a field differs. Returns whether to repair it."""
-        field, was, should = deviation
-        call, named, more = at.state.intended.call, field_defects.BY_FIELD[field](was, should, at), at.more
-        if field == "index" and at.opens and self._leaves_out(at):
+        field, received, intended = deviation
+        call, more = entry.state.intended.call, entry.more
+        named = field_defects.BY_FIELD[field](received, intended, entry)
+        if field == "index" and entry.opens and self._leaves_out(entry):
             self._client.reporter.shape(WHOLE_CALLS.names)
             return True
         if field == "arguments" and named is None and more.defect is not None:
             return self._report(more.defect, self._stream.last_received, more.defect.meaning, call) or more.is_ambiguous
         if field == "type" and named is None:
-            again = [key for key in ("id", "name") if key in at.received]
-            return any(self._repairs(at, number, Deviation(key, at.received[key], ABSENT)) for key in again)
+            again = [key for key in ("id", "name") if key in entry.received]
+            return any(self._repairs(entry, number, Deviation(key, entry.received[key], ABSENT)) for key in again)
         if named is None:
             return True
         repairs = self._report(named.defect, number, named.message, call, severity=named.severity)
-        is_rest = field == "name" and not at.opens and was and at.state.intended.call.name == f"{at.state.name}{was}"
+        is_rest = field == "name" and not entry.opens and received and call.name == f"{entry.state.name}{received}"
         return repairs and not is_rest
 
-    def _leaves_out(self, at: field_defects.EntryContext) -> bool:
+    def _leaves_out(self, entry: field_defects.EntryContext) -> bool:
         """Whether the policy left out an earlier call."""
         policy = self._client.policy
-        return policy.complete_only and any(not one.is_open for one in at.turn.calls[: at.state.order])
+        return policy.complete_only and any(not one.is_open for one in entry.turn.calls[: entry.state.order])
 
-    def _with_even_id(self, at: field_defects.EntryContext, fields: Fields) -> Fields:
+    def _with_even_id(self, entry: field_defects.EntryContext, fields: Fields) -> Fields:
         """The fields with the id that the client has, or with one at least as long as the longest before."""
-        given, one = fields.get("id"), at.state
+        given, state = fields.get("id"), entry.state
         if not (given and isinstance(given, str)):
             return fields
-        identity = self._even(given) if at.opens else one.id if one.id and given == one.intended.call.id else given
+        identity = (
+            self._even(given) if entry.opens else state.id if state.id and given == state.intended.call.id else given
+        )
         if identity == given:
             return fields
         self._client.reporter.shape(EVEN_IDS.names)
         return {**fields, "id": identity}
 
-    def _opened(self, at: field_defects.EntryContext, fields: Fields, number: int) -> None:
+    def _opened(self, entry: field_defects.EntryContext, fields: Fields, number: int) -> None:
         """Note that the first entry of a call was sent."""
-        one, call = at.state, at.state.intended.call
-        one.is_open = True
-        one.header, one.place = at.received | {"index": at.received.get("index", ABSENT)}, fields.get("index")
-        one.id, one.name = str(fields.get("id") or ""), str(fields.get("name") or "")
-        at.turn.note_place(one.place)
-        at.turn.ids.update({one.id, call.id} - {""})
-        if call.id and one.id != call.id:
-            self._ids.map_to(one.id, call.id, one.intended.tool)
+        state, call = entry.state, entry.state.intended.call
+        state.is_open = True
+        state.header, state.place = entry.received | {"index": entry.received.get("index", ABSENT)}, fields.get("index")
+        state.id, state.name = str(fields.get("id") or ""), str(fields.get("name") or "")
+        entry.turn.note_place(state.place)
+        entry.turn.ids.update({state.id, call.id} - {""})
+        if call.id and state.id != call.id:
+            self._ids.map_to(state.id, call.id, state.intended.tool)
         context = self._client.context
         judge_id(call.id, context, lambda defect, message: self._report(defect, number, message, call))
 
-    def _note_continuation(self, at: field_defects.EntryContext, fields: Fields) -> None:
-        """Note that a later entry was sent, perhaps with a part of the name, or an id after a generated one."""
-        one, call = at.state, at.state.intended.call
-        one.name += fields.get("name") or ""
-        late = call.id and nonblank(at.received.get("id", ABSENT)) == call.id and self._ids.is_generated(one.id)
-        if late and call.id not in at.turn.ids:
-            self._ids.map_to(one.id, call.id, one.intended.tool)
+    def _note_continuation(self, entry: field_defects.EntryContext, fields: Fields) -> None:
+        """Note that a later entry was sent, perhaps with a part of the name, or an id after a generated state."""
+        state, call = entry.state, entry.state.intended.call
+        state.name += fields.get("name") or ""
+        late = call.id and nonblank(entry.received.get("id", ABSENT)) == call.id and self._ids.is_generated(state.id)
+        if late and call.id not in entry.turn.ids:
+            self._ids.map_to(state.id, call.id, state.intended.tool)
 
     def _identity(self, state: ClientCall, turn: Turn) -> str:
         given = state.intended.call.id
