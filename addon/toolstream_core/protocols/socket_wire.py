@@ -92,7 +92,7 @@ class SocketHost(SocketTalk):
         """The messages to send directly after a message of the lane's response."""
         return ()
 
-    def over(self, lane: str) -> None:
+    def response_ended(self, lane: str) -> None:
         """Record that the lane's response has ended."""
 
 

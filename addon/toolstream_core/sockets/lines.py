@@ -96,16 +96,16 @@ class Messages:
         self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         return [self._message(line) for line in lines if line.strip()]
 
-    def made(self, chunks: Iterable[bytes]) -> list[bytes]:
-        """As `take`, for bytes that may have server-sent events, which faults make: their data is sent."""
-        made: list[bytes] = []
+    def take_events(self, chunks: Iterable[bytes]) -> list[bytes]:
+        """As `take`, for bytes in which faults may have inserted server-sent events: their data is a message."""
+        messages: list[bytes] = []
         for chunk in chunks:
             for message in self.take(chunk):
                 if message.startswith(_DATA):
-                    made += self.take(message.removeprefix(_DATA).strip() + b"\n")
+                    messages += self.take(message.removeprefix(_DATA).strip() + b"\n")
                 elif not message.startswith(_NO_MESSAGES):
-                    made.append(message)
-        return made
+                    messages.append(message)
+        return messages
 
     def end(self) -> list[bytes]:
         """The incomplete rest."""

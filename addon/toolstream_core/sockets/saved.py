@@ -75,13 +75,13 @@ class SavedResponse:
     def become(self, chunks: Sequence[bytes]) -> dict[int, list[bytes]]:
         """The replacement of each message whose line became `chunks[n]`, by its place; further ones follow the last."""
         going = Messages(self.lane)
-        made: list[list[bytes]] = []
+        messages: list[list[bytes]] = []
         for message, chunk in zip(self.messages, chunks, strict=False):
             unchanged = chunk == going.line(message.data)
-            made.append([message.data] if unchanged else going.made([chunk]))
-        if made:
-            made[-1] += [*going.made(chunks[len(made) :]), *going.end()]
-        return dict(zip((message.place for message in self.messages), made, strict=True))
+            messages.append([message.data] if unchanged else going.take_events([chunk]))
+        if messages:
+            messages[-1] += [*going.take_events(chunks[len(messages) :]), *going.end()]
+        return dict(zip((message.place for message in self.messages), messages, strict=True))
 
 
 def wire_of(path: str, messages: Iterable[SavedMessage]) -> SocketWire | None:

@@ -49,7 +49,7 @@ def test_messages_that_request_a_response(message: Any, contents: list[Any] | No
     if request is not None:
         assert (request.lane, request.start, request.body["model"]) == ("", Start.AT_ONCE, "models/gemini-live")
         assert host.sent("", b"{}") == ()
-        host.over("")
+        host.response_ended("")
         second = host.read_request({"realtimeInput": {"text": "hi"}})
         assert second is not None
         assert second.body["contents"] == [TURN]

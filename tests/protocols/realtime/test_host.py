@@ -130,7 +130,7 @@ def test_a_completed_response_is_not_cancelled() -> None:
     host = host_with_response()
     host.sent("", b'{"type":"response.done","response":{}}')
     assert host.replied({"type": "response.cancel"}, [""]).cancelled is None
-    host.over("")
+    host.response_ended("")
     assert host.replied({"type": "response.cancel"}, []).cancelled is None
 
 
@@ -159,6 +159,6 @@ def test_other_client_messages_are_confirmed(message: Any, kinds: list[str]) -> 
 def test_a_lane_is_free_after_its_response() -> None:
     """After a response is over, it cannot be cancelled in its lane any more."""
     host = host_with_response()
-    host.over("")
+    host.response_ended("")
     assert host.replied({"type": "response.cancel", "response_id": "resp_1"}, [""]) != Reply()
     assert host.replied({"type": "response.cancel", "response_id": "resp_1"}, [""]).cancelled is None

@@ -77,7 +77,7 @@ def test_a_response_that_has_not_started_can_be_cancelled() -> None:
 def test_a_served_response_cannot_be_steered(named: dict[str, str], code: str, lane: str | None) -> None:
     """A request to steer a response fails with a reason and the returned input."""
     host = host_with_responses("a", "b")
-    host.over("b")
+    host.response_ended("b")
     reply = host.replied({"type": "response.steer", "input": "shorter", **named}, ["a"])
     [failed] = json.loads(json.dumps(reply.messages))
     assert (failed["type"], failed["error"]["code"], failed.get("stream_id")) == ("response.steer.failed", code, lane)

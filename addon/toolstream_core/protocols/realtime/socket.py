@@ -272,7 +272,7 @@ class RealtimeHost(RealtimeTalk, SocketHost):
         return [added]
 
     @override
-    def over(self, lane: str) -> None:
+    def response_ended(self, lane: str) -> None:
         self._under_way.pop(lane, None)
 
     def _cancelled(self, message: Json, lanes: Collection[str]) -> Reply:

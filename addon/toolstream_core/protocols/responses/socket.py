@@ -145,7 +145,7 @@ class ResponsesHost(ResponsesTalk, SocketHost):
         return ()
 
     @override
-    def over(self, lane: str) -> None:
+    def response_ended(self, lane: str) -> None:
         response = self._under_way.pop(lane, None)
         if response is not None:
             self._over.append(response.id)

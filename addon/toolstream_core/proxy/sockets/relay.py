@@ -210,5 +210,5 @@ class SocketRelay:
                 self._going.pop(response.lane, None)
             if self._host is not None:
                 self._lanes.withdraw(response)
-                self._host.over(response.lane)
+                self._host.response_ended(response.lane)
             self._closed(response)

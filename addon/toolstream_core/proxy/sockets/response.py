@@ -58,7 +58,7 @@ class SocketResponse:
             return None
         passed = chunks(self.live.stream(line))
         if self._delivery is None:
-            return None if passed == [line] else self._messages.made(passed)
+            return None if passed == [line] else self._messages.take_events(passed)
         for chunk in passed:
             self._delivery.offer(chunk)
         return []
@@ -77,7 +77,7 @@ class SocketResponse:
         """The messages that are sent if this message is the complete response."""
         self.live.stream(line_of(message))
         self.end()
-        return self._messages.made([line_of(message)])
+        return self._messages.take_events([line_of(message)])
 
     def end(self, broken: str | None = None) -> list[bytes]:
         """After the provider's last message, or if the socket ended (`broken`): the messages that are sent at once."""
@@ -98,14 +98,14 @@ class SocketResponse:
             return []
         self.over = True
         error = [] if live.cut_off is None else self._error()
-        return [*self._messages.made(last), *self._messages.end(), *error]
+        return [*self._messages.take_events(last), *self._messages.end(), *error]
 
     def release(self, why: str) -> list[bytes]:
         """After the internal error `why`: all received messages that were not sent. Reading stops."""
         self.over = True
         waiting = [] if self._delivery is None else self._delivery.take_waiting()
         held = self.live.release(RuntimeError(why))
-        return [*self._out, *self._messages.made([*waiting, *held]), *self._messages.end()]
+        return [*self._out, *self._messages.take_events([*waiting, *held]), *self._messages.end()]
 
     def advance(self) -> tuple[list[bytes], Cut | None]:
         """The messages that are due, and how the socket breaks, if it does."""
@@ -113,7 +113,7 @@ class SocketResponse:
         while self._delivery is not None and broken is None and not self.over:
             step = self._delivery.next()
             if isinstance(step, bytes):
-                self._out += self._messages.made([step])
+                self._out += self._messages.take_events([step])
             elif isinstance(step, Wait):
                 break
             elif isinstance(step, Cut) and self.live.cut_off is not None:
@@ -156,7 +156,7 @@ class SocketResponse:
 
     def _error(self) -> list[bytes]:
         """An error event in place of a disconnect, because other responses share the socket."""
-        made = self._messages.made([encoded(self._place.error(ErrorKind.SERVER)) + b"\n"])
-        for message in made:
+        messages = self._messages.take_events([encoded(self._place.error(ErrorKind.SERVER)) + b"\n"])
+        for message in messages:
             self.live.added(line_of(message))
-        return made
+        return messages
