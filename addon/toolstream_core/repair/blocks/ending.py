@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.calls.json_text import is_object
+from toolstream_core.defects.arguments import LOST_ARGUMENTS
 from toolstream_core.defects.finish import (
     CUT_OFF_CALL,
     FOREIGN_FINISH,
@@ -50,7 +51,15 @@ class MessageEnd:
             self._close_all(ended=bool(reason) or protocol.repeated_finish is not None)
             self._end_calls(normally=bool(reason) and not message.cut)
             message.finished_with = len(message.calls)
+            self._report_lost()
         self._stream.send(event.frame, parsed, self._reason(reason) | self.usage(parsed))
+
+    def _report_lost(self) -> None:
+        """Report calls whose arguments are missing, unless the response is truncated: then they were not made."""
+        calls, self.message.without_arguments = self.message.without_arguments, []
+        for call, number in calls if not self.message.cut else ():
+            why = f"{call.name} has required parameters and got no arguments"
+            self._stream.report(LOST_ARGUMENTS, why, call, at=number)
 
     def _reason(self, reason: str) -> dict[str, Json]:
         """The finish reason to send, if it differs."""
@@ -97,6 +106,7 @@ class MessageEnd:
         self._order.send_all()
         self._close_all(ended=True)
         self._end_calls(normally=not message.cut)
+        self._report_lost()
         if message.finish is None:
             self._put_finish(f"{parsed.kind} comes without a finish reason")
         message.done = message.done or parsed.what is What.END
@@ -198,4 +208,5 @@ class MessageEnd:
                     self._stream.send(one.event.frame, one.parsed, self._client.continued(block, one), first=one.first)
             self.message.waiting -= len(block.waiting)
             block.waiting.clear()
+        self._report_lost()
         self._end_calls(normally=normally)

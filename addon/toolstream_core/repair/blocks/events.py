@@ -9,7 +9,6 @@ from toolstream_core.calls.json_text import canonical, has_nothing, lost_beginni
 from toolstream_core.calls.repetition import Compared, SameId, beginning
 from toolstream_core.defects.arguments import (
     INVALID_ARGUMENTS,
-    LOST_ARGUMENTS,
     MISSING_DELTAS,
     NULL_ARGUMENTS,
     OBJECT_ARGUMENTS,
@@ -254,8 +253,7 @@ class BlockEvents:
             lack = f": {begin} is missing at their beginning" if begin else ""
             self._stream.report(INVALID_ARGUMENTS, f"the arguments are finished and no JSON{lack}", call)
         if nothing and call.name and not self.context.may_be_empty(call.name):
-            why = f"{call.name} has required parameters and got no arguments"
-            self._stream.report(LOST_ARGUMENTS, why, call)
+            self.message.without_arguments.append((call, self._stream.number))
 
     def close(self, block: Block) -> None:
         """Send a stop for a block whose stop has not arrived."""

@@ -244,6 +244,8 @@ class Message:
     """The ids that the client has."""
     finish: str | None = None
     """The finish reason."""
+    without_arguments: list[tuple[OpenCall, int]] = field(default_factory=list)
+    """Calls that lack required arguments, each with the event that ended it: the finish reason shows why."""
     finished_with: int = 0
     """The number of calls that the client had at the finish."""
     cut: bool = False

@@ -381,10 +381,9 @@ class Difference:
         if lacks_whole and not sent.done and (is_json(text) or intended.call.kind is Kind.CUSTOM):
             stream.put(sent.arguments_done(text), intended.call)
             sent.done = True
-        if intended.call.arguments.empty and not stream.context.may_be_empty(intended.call.name):
-            self._stream.repairs(
-                LOST_ARGUMENTS, intended, f"{intended.call.name} has required parameters and got no arguments"
-            )
+        call = intended.call
+        if call.arguments.empty and not (call.cut or stream.context.may_be_empty(call.name)):
+            self._stream.repairs(LOST_ARGUMENTS, intended, f"{call.name} has required parameters and got no arguments")
         wanted: Payload = {"output_index": sent.place, **sent.fields(text)}
         out = self._writer.written(received, wanted, OF_ITEM)
         self.closes(intended, out.get("item"), text)
