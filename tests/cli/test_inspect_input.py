@@ -156,6 +156,14 @@ def test_any_bytes_give_no_traceback(tmp_path_factory: pytest.TempPathFactory, d
     assert "bug of toolstream" not in errors.getvalue()
 
 
+def test_a_stream_with_quotes_is_not_yaml(inspect: Inspect, tmp_path: Path) -> None:
+    """Events of an unknown API with a text that begins with a quote, as Replicate sends them."""
+    path = tmp_path / "replicate.sse"
+    path.write_text("event: output\nid: 1:0\ndata: 'Tis\n\nevent: output\nid: 1:1\ndata: \n\n", encoding="utf-8")
+    assert inspect.streams(path, code=2) == []
+    assert f"{path} is a stream of Replicate" in inspect.err
+
+
 @needs_shared
 def test_recorded_streams_are_read(inspect: Inspect, shared: Path) -> None:
     """A folder and its single files give the same valid streams."""

@@ -16,6 +16,7 @@ ANTHROPIC: Final = WireProtocol(
     read_response=read_response,
     quiet=quiet,
     pointers=(
+        "/message/content",
         "/index",
         "/content_block",
         "/delta/partial_json",

@@ -67,7 +67,7 @@ PARTLY: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     ),
     (re.compile(r"\binterface \{\}[{(]"), "holds values in Go's notation. Print them as JSON: json.Marshal(chunk)"),
     (
-        re.compile(r"""^[ -]*data: (?:'(?:[^']|'')*|"(?:[^"\\]|\\.)*\\?)$""", re.MULTILINE),
+        re.compile(r"""^[ -]+data: (?:'(?:[^']|'')*|"(?:[^"\\]|\\.)*\\?)$""", re.MULTILINE),
         "is YAML whose texts go over several lines. Convert it to JSON, for example with `yq -o json FILE`",
     ),
 )
