@@ -91,7 +91,7 @@ def test_a_wrong_call_fails(outcome: Outcome) -> None:
     """Also if no call had to run, except for a lost call, which is correct then."""
     wrong = (exchange(0, verdict(outcome, outcome)), exchange(1))
     assert graded(PLAIN, run_of(*wrong))[:2] == (Grade.FAILED, REASONS[outcome])
-    expected = Grade.OK if outcome is Outcome.LOST_CALL else Grade.FAILED
+    expected = Grade.OK if outcome in (Outcome.LOST_CALL, Outcome.NOT_RETURNED) else Grade.FAILED
     assert graded(LOSSY, run_of(*wrong)).grade is expected
 
 

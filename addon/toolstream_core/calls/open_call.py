@@ -37,7 +37,7 @@ class OpenCall:
         """Whether the protocol declared the call incomplete (`status` of a Responses item)."""
         self.cancelled = False
         """Whether another model continues the response, and the call must not run."""
-        self.guessed = False
+        self.guessed = self.signed = False
         self.in_objects = False
         """Whether its arguments arrived as objects: another object may add keys."""
         self.shared = False

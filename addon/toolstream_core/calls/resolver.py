@@ -195,6 +195,7 @@ class Calls:
                 call.arguments.add(fragment.arguments)
         else:
             self._fill_phase(call, fragment)
+        call.signed = call.signed or fragment.signed
         if not call.id and fragment.id is not ABSENT:
             call.id = nonblank(fragment.id)
         if not call.item_id and fragment.item_id is not ABSENT:
@@ -242,6 +243,7 @@ class Calls:
             opened.guessed,
             opened.runs,
             opened.arguments.truncated,
+            opened.signed,
         )
 
 

@@ -266,7 +266,9 @@ REASONS: Final = {
     Outcome.RETURNED_WITHOUT_ARGUMENTS: Reason.WITHOUT_ARGUMENTS,
     Outcome.WRONG_ID: Reason.WRONG_ID,
     Outcome.MISSING_RESULT: Reason.NO_RESULT,
+    Outcome.INVALID_REQUEST: Reason.INVALID_REQUEST,
     Outcome.CALL_REJECTED: None,
+    Outcome.NOT_RETURNED: Reason.LOST,
     Outcome.RETRIED: Reason.LOOPED,
     Outcome.ABORTED: Reason.GAVE_UP,
     Outcome.SILENT: Reason.GAVE_UP,
@@ -410,7 +412,7 @@ def _judged(case: Case, run: Run, exchanges: Sequence[ProxiedExchange]) -> Resul
 
 def _wrong(case: Case, exchanges: Sequence[ProxiedExchange]) -> Result | None:
     """The worst problem of the calls that the client returned changed."""
-    permitted = _NOT_RUN | _BY_RESULTS | ({Outcome.LOST_CALL} if case.lossy else frozenset())
+    permitted = _NOT_RUN | _BY_RESULTS | ({Outcome.LOST_CALL, Outcome.NOT_RETURNED} if case.lossy else frozenset())
     return _worst(
         (REASONS[Outcome(problem.verdict)], _text(one, problem))
         for one in exchanges

@@ -60,6 +60,8 @@ class Fragment(NamedTuple):
     """Whether clients may read it as a call of another kind: a function's entry that has `custom` too (pi#8504)."""
     is_object: bool = False
     """Whether its arguments are an object, not text."""
+    signed: bool = False
+    """Whether it has a signature that the next request must have."""
 
 
 class Finish(NamedTuple):

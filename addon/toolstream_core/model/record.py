@@ -77,6 +77,8 @@ class Call:
     events: Runs = field(default_factory=Runs)
     truncated: bool = False
     """Whether its arguments were too long to keep: only their begin is here."""
+    signed: bool = False
+    """Whether it has a signature that the next request must have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

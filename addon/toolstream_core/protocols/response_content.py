@@ -22,6 +22,14 @@ def place_of(value: Json) -> int | Absent:
     return place if isinstance(place, int) else ABSENT
 
 
+def requires_signatures(model: Json) -> bool:
+    """Whether a model refuses requests that lack the thought signature of a call.
+
+    https://ai.google.dev/gemini-api/docs/thought-signatures
+    """
+    return isinstance(model, str) and "gemini-3" in model
+
+
 def call_fragment(
     entry: dict[str, Json],
     named: dict[str, Json],

@@ -121,6 +121,11 @@ class SentCall(Entry):
     events: tuple[int, ...]
     """The numbers of its events."""
 
+    @property
+    def signed(self) -> bool:
+        """Always false: the proxy judges signatures, and its report lacks them."""
+        return False
+
     @cached_property
     def input(self) -> Json:
         """The arguments as JSON; the text itself if it is not JSON. No arguments are `{}`."""

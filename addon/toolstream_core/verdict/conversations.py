@@ -507,7 +507,8 @@ class Conversations[A: SentResponse]:
         count = slot.count + 1 if again else 0
         if verdict.outcome is Outcome.RETRIED:
             verdict = replace(verdict, count=count or 1)
-        already = slot.state is State.REPORTED and again
+        lacks = again or verdict.outcome in (Outcome.LOST_CALL, Outcome.NOT_RETURNED)
+        already = slot.state is State.REPORTED and lacks and not (new.calls or new.results)
         if not already and (to_run(sent.calls) or verdict.problems):
             self._report(Judged(slot.token, sent, verdict, request.token))
         if new.calls or new.results or not sent.ids:

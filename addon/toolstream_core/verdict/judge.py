@@ -396,6 +396,7 @@ def _judge(intended: Sequence[IntendedCall], new: Conversation, *, ids_kept: boo
     pairs = paired(intended, new.calls)
     changed = changed_ids(intended, pairs, ids_kept=ids_kept)
     problems = [*_judge_calls(intended, new, pairs, dropped), *judge_ids(intended, pairs, new), *changed]
+    problems += _judge_form(intended, pairs, new)
     return _verdict(_graded(intended, pairs, problems))
 
 
@@ -408,6 +409,8 @@ def _without_calls(intended: Sequence[IntendedCall], new: Conversation, dropped:
     outcome, why = Outcome.LOST_CALL, "the client continued without returning the call or a result"
     if not new.texts:
         outcome, why = Outcome.RETRIED, "the client repeated the request without the call or a result"
+    elif new.prompted:
+        outcome, why = Outcome.NOT_RETURNED, "the client sent a new user message without the call or a result"
     missing = [Problem(outcome, at, why) for at, call in complete if not is_in_text(call, text)]
     otherwise = Outcome.AS_TEXT if complete else Outcome.RETRIED if intended and not new.texts else Outcome.OK
     return _verdict([*in_text, *missing], otherwise)
@@ -430,6 +433,16 @@ def _judge_calls(
     for one in new.calls:
         if id(one) not in taken:
             yield _judge_extra(intended, pairs, one, new)
+
+
+def _judge_form(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conversation) -> Iterator[Problem]:
+    """The problems of calls and results that the API does not allow in their form or place."""
+    for place, one in pairs:
+        flaws = [one.flaw, *(result.flaw for result in _results_of(one, new))]
+        if intended[place].signed and not (one.signed or new.prompted):
+            flaws.append("returned without its thought signature, which Gemini 3 requires")
+        if flaw := next(filter(None, flaws), ""):
+            yield Problem(Outcome.INVALID_REQUEST, place, flaw)
 
 
 def _results_of(call: ReturnedCall, new: Conversation) -> list[ToolResult]:

@@ -58,7 +58,15 @@ class Outcome(Explained):
         "the client returned an empty or changed id, a result whose id no call has, or one id for two calls",
     )
     MISSING_RESULT = "missing-result", "the client returned a call without a result"
+    INVALID_REQUEST = (
+        "invalid-request",
+        "the client returned a call or its result in a form or place that the API does not allow",
+    )
     CALL_REJECTED = "call-rejected", "the client returned an incomplete or repeated call with an error as its result"
+    NOT_RETURNED = (
+        "not-returned",
+        "the client sent a new user message without the calls: the user interrupted it, or it lost the calls",
+    )
     RETRIED = "retried", "the client repeated the request; `count` is the number of repetitions"
     ABORTED = "aborted", "the client disconnected during the response"
     SILENT = "silent", "the client sent no further request (reported after ten minutes, and when the proxy ends)"
@@ -132,6 +140,8 @@ class IntendedCall(Protocol):
     def arguments(self) -> str: ...
     @property
     def complete(self) -> bool: ...
+    @property
+    def signed(self) -> bool: ...
 
 
 class Grade(Explained):
@@ -177,6 +187,7 @@ class Reason(Explained):
     MERGED = "returned merged calls", "the next request has several calls as one"
     WRONG_ID = "wrong id", "the next request has an empty or changed id, or a result whose id no call has"
     NO_RESULT = "returned a call without a result", "the next request has a call, and no result for it"
+    INVALID_REQUEST = "sent an invalid request", "the next request has a call or a result that the API does not allow"
     WRONG_NAME = "wrong name", "the next request has a call under another name"
     LOOPED = "retried in a loop", "the client repeated the same request, at least four times"
     GAVE_UP = "gave up", "the client did not run a call that it could have run, or did not end in time"

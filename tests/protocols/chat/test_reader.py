@@ -91,6 +91,12 @@ def test_ends_and_errors_are_read() -> None:
     assert read(frame({"error": {"type": "tool_use_failed", "message": "x"}}, "error")).error == "tool_use_failed: x"
 
 
+def test_a_keepalive_chunk_names_no_model() -> None:
+    """OMLX sends such chunks before the first token."""
+    assert read(frame(chunk({"content": ""}))).model == "m"
+    assert read(frame({**chunk({"content": ""}), "model": "keepalive"})).model is None
+
+
 def test_an_unstreamed_response_is_read() -> None:
     """Calls, text and finish reason of an unstreamed response are read."""
     content = CHAT.read_response(
@@ -131,6 +137,7 @@ TYPED = {"type": "tool_use", "input": '{"city":'}
         ({"choices": [{"delta": {"type": "text", "content": "a", "text": "a"}}], "usage": {}}, False),
         ({"choices": [{"delta": {}}], "usage": {}}, False),
         ({"choices": [{"text": "a"}]}, False),
+        ({"object": "chat.completion", "is_end": False, "result": "a"}, False),
     ],
 )
 def test_choices_of_other_apis_are_not_recognised(payload: object, recognised: bool) -> None:

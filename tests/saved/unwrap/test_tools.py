@@ -252,6 +252,10 @@ REJECTED = {
         'id:1\nevent:result\n:HTTP_STATUS/200\ndata:{"output":{"choices":[{"message":{"tool_calls":[{"id":"c"}]}}]}}\n',
         "DashScope's own API",
     ),
+    "ernie": (
+        'data: {"object":"chat.completion","is_end":true,"result":"","function_call":{"name":"f","arguments":"{}"}}\n',
+        "Baidu's own API for ERNIE",
+    ),
     "lm-studio": ('event: chat.start\ndata: {"type":"chat.start","model_instance_id":"q"}\n', "LM Studio's own API"),
     "hunyuan": ('data: {"Choices":[{"Delta":{"Role":"assistant","ToolCalls":[]}}]}\n', "Hunyuan's own API"),
     "tgi": ('data:{"index":1,"token":{"id":1,"text":"a"},"generated_text":null}\n', "/generate_stream"),

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.errors import error_text, exception_text, status_text, unread_error
-from toolstream_core.protocols.response_content import call_fragment
+from toolstream_core.protocols.response_content import call_fragment, requires_signatures
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
@@ -19,6 +20,10 @@ _DONE = b"[DONE]"
 _FINISH_NULL = re.compile(rb'"finish_reason"\s*:\s*null')
 _ERROR = re.compile(rb'"error"|^(?:event: ?)?error(?::|\r?$)', re.MULTILINE)
 """`error` as a JSON key, as an SSE field, or as the SSE event's name."""
+_NO_MODEL: Final = "keepalive"
+"""The model in chunks of oMLX that only keep the connection open (jundot/omlx#3420)."""
+_SIGNATURE: Final = ("extra_content", "google", "thought_signature")
+"""The path of a thought signature in an entry: https://ai.google.dev/gemini-api/docs/thought-signatures."""
 
 
 def quiet(raw: bytes) -> bool:
@@ -49,6 +54,8 @@ def read(frame: Frame) -> EventContent:
         return EventContent(end=True) if frame.data is not None and frame.data.strip() == _DONE else _unread(frame)
     fragments: list[Fragment] = []
     finishes: tuple[Finish, ...] = ()
+    model = payload.get("model")
+    signs = requires_signatures(model)
     text = thought = ""
     for place, choice in enumerate(json_access.items(payload.get("choices"))):
         if not isinstance(choice, dict):
@@ -56,8 +63,8 @@ def read(frame: Frame) -> EventContent:
         index = choice.get("index", place)
         number = index if type(index) is int else _number(choice, place)
         delta = choice.get("delta")
-        if not isinstance(delta, dict) or not _collect(fragments, delta, number, Phase.MORE):
-            _collect(fragments, choice.get("message"), number, Phase.WHOLE)
+        if not isinstance(delta, dict) or not _collect(fragments, delta, number, Phase.MORE, signs=signs):
+            _collect(fragments, choice.get("message"), number, Phase.WHOLE, signs=signs)
         reason = choice.get("finish_reason")
         if isinstance(reason, str):
             finishes += (Finish(number, reason),)
@@ -66,16 +73,13 @@ def read(frame: Frame) -> EventContent:
             text += content if isinstance(content, str) else ""
             if "reasoning_content" in delta or "reasoning" in delta or "reasoning_details" in delta:
                 thought += _thought(delta)
-    model = payload.get("model")
     error = error_text(payload, frame.name) if "error" in payload or "type" in payload or frame.name else None
     error = (
         error or error_text(payload.get("x_groq"), "") or _malformed(finishes) or exception_text(payload, frame.name)
     )
     if "base_resp" in payload:
         error = error or status_text(payload)
-    return EventContent(
-        tuple(fragments), finishes, text, model if model and isinstance(model, str) else None, error, thought=thought
-    )
+    return EventContent(tuple(fragments), finishes, text, _model(payload), error, thought=thought)
 
 
 def _malformed(finishes: Iterable[Finish]) -> str | None:
@@ -97,10 +101,10 @@ def _unread(frame: Frame) -> EventContent:
     return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
 
 
-def _collect(fragments: list[Fragment], message: Json, number: int, phase: Phase) -> bool:
+def _collect(fragments: list[Fragment], message: Json, number: int, phase: Phase, *, signs: bool) -> bool:
     """Append the tool-call entries of a delta or message to `fragments`; return whether there were any.
 
-    The legacy `function_call` is read only if there are no `tool_calls`.
+    The legacy `function_call` is read only if there are no `tool_calls`. `signs`: as `requires_signatures`.
     """
     if not isinstance(message, dict):
         return False
@@ -113,6 +117,11 @@ def _collect(fragments: list[Fragment], message: Json, number: int, phase: Phase
             return False
         entries, well_formed = [{"function": legacy}], False
     fragments.extend([_fragment(entry, number, phase, well_formed=well_formed) for entry in entries])
+    if signs and any("extra_content" in entry for entry in entries if isinstance(entry, dict)):
+        fragments[-len(entries) :] = [
+            one._replace(signed=bool(json_access.get(entry, *_SIGNATURE)))
+            for one, entry in zip(fragments[-len(entries) :], entries, strict=True)
+        ]
     return True
 
 
@@ -161,7 +170,7 @@ def _number(choice: dict[str, Json], place: int) -> int:
 
 def _model(payload: Json) -> str | None:
     model = json_access.get(payload, "model")
-    return model if model and isinstance(model, str) else None
+    return model if model and isinstance(model, str) and model != _NO_MODEL else None
 
 
 def read_response(payload: Json) -> EventContent:
@@ -173,7 +182,7 @@ def read_response(payload: Json) -> EventContent:
         if not isinstance(choice, dict):
             continue
         number = _number(choice, place)
-        _collect(fragments, choice.get("message"), number, Phase.WHOLE)
+        _collect(fragments, choice.get("message"), number, Phase.WHOLE, signs=requires_signatures(_model(payload)))
         if (reason := choice.get("finish_reason")) and isinstance(reason, str):
             finishes.append(Finish(number, reason))
         if (text := json_access.get(choice, "message", "content")) and isinstance(text, str):
@@ -193,7 +202,7 @@ def recognise(name: str, payload: Json) -> bool:
     if not isinstance(payload, dict):
         return False
     if str(payload.get("object", "")).startswith("chat.completion"):
-        return True
+        return "is_end" not in payload  # Baidu's own API for ERNIE
     return any(map(_is_choice, json_access.items(payload.get("choices"))))
 
 

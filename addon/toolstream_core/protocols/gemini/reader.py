@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Json, Phase
 from toolstream_core.protocols.errors import error_text, unread_error
+from toolstream_core.protocols.response_content import requires_signatures
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import Path
@@ -84,6 +85,8 @@ def _content(payload: Json, event: str) -> EventContent:
     finishes: list[Finish] = []
     texts: list[str] = []
     thoughts: list[str] = []
+    model = payload.get("modelVersion")
+    signs = requires_signatures(model)
     for place, candidate in enumerate(json_access.items_at(payload, "candidates")):
         if not isinstance(candidate, dict):
             continue
@@ -94,7 +97,7 @@ def _content(payload: Json, event: str) -> EventContent:
         for part in json_access.items_at(candidate, "content", "parts"):
             if not isinstance(part, dict):
                 continue
-            fragments += _call(part, number)
+            fragments += _call(part, number, signs=signs)
             if isinstance(text := part.get("text"), str):
                 (thoughts if part.get("thought") else texts).append(text)
         if ("finishReason" in candidate or "finish_reason" in candidate) and (reason := finish_reason(candidate)):
@@ -102,7 +105,6 @@ def _content(payload: Json, event: str) -> EventContent:
     if "promptFeedback" in payload and not finishes:
         blocked = json_access.get(payload, "promptFeedback", "blockReason")
         finishes += [Finish(0, blocked)] if isinstance(blocked, str) else []  # such a response has no candidates
-    model = payload.get("modelVersion")
     return EventContent(
         tuple(fragments),
         tuple(finishes),
@@ -124,8 +126,11 @@ def finish_reason(candidate: dict[str, Json]) -> str:
     return _FINISH_REASONS.get(reason, str(reason)) if type(reason) is int and reason > 0 else ""
 
 
-def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
-    """The fragments of a part with a call; the last one of partial arguments also closes it."""
+def _call(part: dict[str, Json], number: int, *, signs: bool) -> tuple[Fragment, ...]:
+    """The fragments of a part with a call; the last one of partial arguments also closes it.
+
+    `signs`: whether the model requires that clients return its signatures.
+    """
     call = part.get("functionCall", ABSENT)
     if call is ABSENT:
         call = part.get("function_call")
@@ -135,13 +140,16 @@ def _call(part: dict[str, Json], number: int) -> tuple[Fragment, ...]:
     phase = Phase.OPEN if goes_on else Phase.CLOSE
     identity = json_access.text(call.get("id", ABSENT))
     name = json_access.text(call.get("name", ABSENT))
+    signed = signs and bool(part.get("thoughtSignature") or part.get("thought_signature"))
     if "partialArgs" in call:
         patches = numbers.dumps(call["partialArgs"])
-        more = Fragment(number, ABSENT, identity, ABSENT, name, patches, "functionCall", Phase.MORE)
+        more = Fragment(number, ABSENT, identity, ABSENT, name, patches, "functionCall", Phase.MORE, signed=signed)
         return (more,) if goes_on else (more, Fragment(number, type="functionCall", phase=phase))
     args, was_text = json_access.argument_text(call.get("args", ABSENT))
     well_formed = not (was_text and args)
-    return (Fragment(number, ABSENT, identity, ABSENT, name, args, "functionCall", phase, well_formed=well_formed),)
+    call_type = "functionCall"
+    whole = Fragment(number, ABSENT, identity, ABSENT, name, args, call_type, phase, well_formed=well_formed)
+    return (whole._replace(signed=True) if signed else whole,)
 
 
 def read_response(payload: Json) -> EventContent:

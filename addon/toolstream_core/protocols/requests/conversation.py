@@ -7,8 +7,9 @@ distinguished by their keys.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from toolstream_core.model import ABSENT, Json
@@ -35,6 +36,10 @@ class ReturnedCall:
 
     written: CallFields = field(default=CallFields(), compare=False)
     """The fields exactly as in the request."""
+    signed: bool = field(default=False, compare=False)
+    """Whether it has a thought signature (Gemini)."""
+    flaw: str = field(default="", compare=False)
+    """Why the API does not allow it in this form or place; `""` if it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class ToolResult:
     """The id exactly as in the request."""
     error: str = field(default="", compare=False)
     """The field by which the protocol marks the result as an error, `is_error`; `""` if there is none."""
+    flaw: str = field(default="", compare=False)
+    """Why the API does not allow it in this place; `""` if it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,8 @@ class Conversation:
     """The id of the response that the request continues; `""` if there is none."""
     lone: frozenset[str] = frozenset()
     """The ids of results whose call the request does not contain, although the server stores nothing."""
+    prompted: bool = False
+    """Whether its last entry is a message of the user, without results."""
 
 
 class Mention(NamedTuple):
@@ -91,6 +100,9 @@ _OF_MODEL: Final = ("reasoning", "thought", "model_output")
 _ERROR_MARKS: Final = {
     "is_error": (True,), "isError": (True,), "success": (False,), "status": ("error", "failed", "incomplete"),
 }  # fmt: skip
+_NO_CALLER: Final = re.compile(r"user|system|developer|(?:assistant){2,}")
+"""Roles of messages that cannot have calls; some clients join the role of each delta."""
+_REPEATED_TYPE: Final = re.compile(r"(?:function){2,}")
 _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
 
@@ -98,7 +110,7 @@ def conversation(request: Json) -> Conversation:
     """Read the conversation from a request's body. Values of an unexpected type are ignored."""
     entries = _history(request)
     calls = tuple(call for entry in entries for call in _calls(entry))
-    results = tuple(result for entry in entries for result in _results(entry))
+    results = tuple(_placed_results(entries, frozenset(call.id for call in calls if call.id)))
     stored = _is_stored(request)
     return Conversation(
         calls,
@@ -107,7 +119,35 @@ def conversation(request: Json) -> Conversation:
         stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
         previous(request),
         frozenset() if stored else frozenset(one.id for one in results if one.id) - {call.id for call in calls},
+        bool(entries) and _is_prompt(entries[-1]) and not any(_results(entries[-1])),
     )
+
+
+def _placed_results(entries: list[Json], called: Collection[str]) -> Iterator[ToolResult]:
+    """All results; those of Chat Completions, Anthropic and Bedrock must directly follow their calls.
+
+    `called`: the ids of all calls. Anthropic joins consecutive messages of one role.
+    """
+    seen: set[str] = set()
+    open_ids: set[str] = set()
+    before = joins = None
+    for entry in entries:
+        role, found = json_access.get(entry, "role"), [*_results(entry)]
+        is_placed = role in ("tool", "user") and not json_access.get(entry, "parts")
+        for one in found:
+            if is_placed and one.id in called and one.id not in open_ids:
+                how = "does not directly follow it" if one.id in seen else "comes before it"
+                yield replace(one, flaw=one.flaw or f"its result {how}")
+            else:
+                yield one
+        ids = {call.id for call in _calls(entry) if call.id}
+        if ids:
+            joins = not json_access.get(entry, "tool_calls")
+            open_ids = open_ids | ids if joins and before == role else ids
+        elif role == "assistant" or (role == "user" and not (found or joins)):
+            open_ids = set()
+        seen |= ids
+        before = role
 
 
 def previous(request: Json) -> str:
@@ -227,17 +267,21 @@ def _calls(entry: Json) -> Iterator[ReturnedCall]:
         yield _call(entry, entry, "id" if is_step else "call_id")
     for part in _parts(entry):
         if json_access.get(part, "type") == "tool_use":
-            yield _call(part, part, "id")
+            yield _call(part, part, "id", _wrong_role(entry))
         elif function_call := _first(part, "functionCall", "function_call"):
-            yield _call(function_call, function_call, "id")
+            signature = json_access.get(part, "thoughtSignature") or json_access.get(part, "thought_signature")
+            yield replace(_call(function_call, function_call, "id"), signed=bool(signature))
         elif (tool_use := _first(part, "toolUse")) and not str(tool_use.get("type")).startswith("server_"):
-            yield _call(tool_use, tool_use, "toolUseId")
+            yield _call(tool_use, tool_use, "toolUseId", _wrong_role(entry))
 
 
 def _of_message(message: dict[str, Json]) -> Iterator[ReturnedCall]:
     for call in json_access.items(message.get("tool_calls")):
         if isinstance(call, dict):
-            yield _call(call, _first(call, "function", "custom") or call, "id")
+            kind, signature = call.get("type"), json_access.get(call, "extra_content", "google", "thought_signature")
+            flaw = f"its type is {kind!r}" if _REPEATED_TYPE.fullmatch(str(kind)) else _wrong_role(message)
+            one = _call(call, _first(call, "function", "custom") or call, "id", flaw)
+            yield replace(one, signed=True) if signature and signature is not ABSENT else one
     if isinstance(legacy := message.get("function_call"), dict) and "parts" not in message:
         yield _call(legacy, legacy, "id")
 
@@ -253,13 +297,20 @@ def runs_on_client(item: dict[str, Json]) -> bool:
     return kind in _OTHER_ITEMS and not (isinstance(where, str) and where.startswith("container"))
 
 
-def _call(owner: Json, fields: Json, key: str) -> ReturnedCall:
+def _wrong_role(message: dict[str, Json]) -> str:
+    """Why calls are not allowed in a message of this role; `""` if they are, or if the role is unknown."""
+    role = message.get("role")
+    return f"returned in a message of the role {role!r}" if _NO_CALLER.fullmatch(str(role)) else ""
+
+
+def _call(owner: Json, fields: Json, key: str, flaw: str = "") -> ReturnedCall:
     arguments = next((fields[name] for name in _ARGUMENTS if name in fields), ABSENT)
     identity, name = json_access.get(owner, key), json_access.get(fields, "name")
     if name is ABSENT and json_access.get(fields, "type") in _OTHER_ITEMS:
         name = str(json_access.get(fields, "type")).removesuffix("_call")
     written = CallFields(identity, name, arguments)
-    return ReturnedCall(None if identity is ABSENT else _str(identity), _str(name), _as_text(arguments), written)
+    returned_id = None if identity is ABSENT else _str(identity)
+    return ReturnedCall(returned_id, _str(name), _as_text(arguments), written, flaw=flaw)
 
 
 def _results(entry: Json) -> Iterator[ToolResult]:
@@ -279,7 +330,8 @@ def _results(entry: Json) -> Iterator[ToolResult]:
             yield _result(part, json_access.get(part, "call_id"), content, name)
     for part in parts:
         if json_access.get(part, "type") == "tool_result":
-            yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"))
+            flaw = "its result is in a message of the role 'assistant'" if entry.get("role") == "assistant" else ""
+            yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"), flaw=flaw)
         elif (result := _first(part, "toolResult")) and entry.get("role") != "assistant":
             yield _result(result, json_access.get(result, "toolUseId"), json_access.get(result, "content"))
     for response in responses:
@@ -287,8 +339,8 @@ def _results(entry: Json) -> Iterator[ToolResult]:
         yield _result(response, json_access.get(response, "id"), content, name)
 
 
-def _result(owner: Json, identity: Json, content: Json, name: Json = "") -> ToolResult:
-    return ToolResult(_str(identity), _str(name), _content(content), identity, error_mark(owner))
+def _result(owner: Json, identity: Json, content: Json, name: Json = "", flaw: str = "") -> ToolResult:
+    return ToolResult(_str(identity), _str(name), _content(content), identity, error_mark(owner), flaw)
 
 
 def error_mark(result: Json) -> str:

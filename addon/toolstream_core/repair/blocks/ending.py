@@ -67,7 +67,7 @@ class MessageEnd:
         words = protocol.words
         intended = words.translated(reason)
         if intended == words.called and not self.message.calls:
-            self._stream.report(MISSING_CALLS, f"the finish reason is {words.called} and no call came")
+            self._stream.report(MISSING_CALLS, f"the finish reason is {words.called} and no call could be read")
         wanted = words.wanted(reason, runs=runs)
         if intended != reason:
             foreign = self._stream.report(FOREIGN_FINISH, f"the finish reason is {reason}")

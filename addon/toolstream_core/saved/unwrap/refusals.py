@@ -102,6 +102,7 @@ RECORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 _OTHER_APIS: Final = {
     "the Assistants API": r"thread\.(?:run|message)\.(?:step\.)?(?:created|delta|in_progress)",
     "Gemini's Interactions API before May 2026": r'"event_type"\s*:\s*"(?:interaction\.(?:start|complete)"|content\.)',
+    "Baidu's own API for ERNIE (its OpenAI-compatible one is read)": r'^data: ?\{[^\n]*"is_end"\s*:\s*(?:true|false)',
     "OCI Generative AI's own API": r'^data: ?\{"index"\s*:\s*\d+,\s*"message"\s*:\s*\{"role"\s*:\s*"ASSISTANT"',
     "Mistral's Conversations API": r'"type"\s*:\s*"(?:conversation\.response\.started|function\.call\.delta)"',
     "Cohere's Chat API of version 1": r'"event_type"\s*:\s*"(?:stream-start|text-generation|tool-calls-\w+)"',

@@ -161,5 +161,5 @@ class Finishes:
             self._report(SPLIT_CHOICES, finish.event, "the finish reason promises calls, and another choice has them")
         else:
             self._report(
-                MISSING_CALLS, finish.event, "the finish reason promises tool calls, but the response has none"
+                MISSING_CALLS, finish.event, "the finish reason promises tool calls, but no call could be read"
             )

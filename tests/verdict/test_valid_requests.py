@@ -1,0 +1,116 @@
+"""The verdict on requests that an API refuses, and on a new message of the user."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.verdict.test_judge import USER, A, B, gemini_call, gemini_result, new_part, result, returned
+from toolstream_core.engine.session import read_body
+from toolstream_core.model import StreamFacts
+from toolstream_core.protocols.requests.conversation import conversation
+from toolstream_core.verdict import Outcome, judge
+
+A_, B_ = returned("c1", "ls", '{"p":1}'), returned("c2", "cat", '{"q":"x"}')
+ASKED = {"role": "user", "content": "stop"}
+TWICE_TYPED = {**returned("c1", "ls", '{"p": 1}'), "type": "functionfunction"}
+
+
+def said(*calls: Any, role: str = "assistant") -> dict[str, Any]:
+    """A message of Chat Completions with calls."""
+    return {"role": role, "content": None, "tool_calls": [*calls]}
+
+
+def used(id_: str, name: str, arguments: Any) -> dict[str, Any]:
+    """A call as an Anthropic client returns it."""
+    return {"type": "tool_use", "id": id_, "name": name, "input": arguments}
+
+
+def blocks(role: str, *parts: Any) -> dict[str, Any]:
+    """A message of blocks."""
+    return {"role": role, "content": [*parts]}
+
+
+def answer(id_: str) -> dict[str, Any]:
+    """A result as an Anthropic client returns it."""
+    return {"type": "tool_result", "tool_use_id": id_, "content": "r"}
+
+
+BOTH = blocks("user", answer("c1"), answer("c2"))
+USED, OTHER = used("c1", "ls", {"p": 1}), used("c2", "cat", {"q": "x"})
+
+
+@pytest.mark.parametrize(
+    ("messages", "outcome", "places"),
+    [
+        ([said(A_, B_), result("c2"), result("c1")], Outcome.OK, []),
+        ([said(A_), result("c1"), said(B_), result("c2")], Outcome.OK, []),
+        ([said(A_, B_), result("c1"), result("c2"), ASKED], Outcome.OK, []),
+        ([said(A_, B_), result("c1"), ASKED, result("c2")], Outcome.INVALID_REQUEST, [1]),
+        ([said(A_), said(B_), result("c1"), result("c2")], Outcome.INVALID_REQUEST, [0]),
+        ([result("c1"), said(A_, B_), result("c2")], Outcome.INVALID_REQUEST, [0]),
+        ([said(A_, B_, role="assistantassistant"), result("c1"), result("c2")], Outcome.INVALID_REQUEST, [0, 1]),
+        ([said(TWICE_TYPED, B_), result("c1"), result("c2")], Outcome.INVALID_REQUEST, [0]),
+        ([said(A_, B_), ASKED], Outcome.MISSING_RESULT, [0, 1]),
+        ([ASKED], Outcome.NOT_RETURNED, [0, 1]),
+        ([{"role": "assistant", "content": "I will look."}, ASKED], Outcome.NOT_RETURNED, [0, 1]),
+        ([{"role": "assistant", "content": "Done."}], Outcome.LOST_CALL, [0, 1]),
+        ([blocks("assistant", USED, OTHER), BOTH], Outcome.OK, []),
+        ([blocks("assistant", USED, OTHER), *(blocks("user", answer(one)) for one in ("c1", "c2"))], Outcome.OK, []),
+        ([blocks("assistant", USED), blocks("assistant", OTHER), BOTH], Outcome.OK, []),
+        ([blocks("user", USED, OTHER), BOTH], Outcome.INVALID_REQUEST, [0, 1]),
+        ([blocks("assistant", USED, OTHER, answer("c1")), blocks("user", answer("c2"))], Outcome.INVALID_REQUEST, [0]),
+        (
+            [blocks("user", answer("c1")), blocks("assistant", USED, OTHER), blocks("user", answer("c2"))],
+            Outcome.INVALID_REQUEST,
+            [0],
+        ),
+    ],
+)  # fmt: skip
+def test_requests_that_the_api_refuses(messages: list[Any], outcome: Outcome, places: list[int]) -> None:
+    """Calls and results have the right roles, and results directly follow their calls."""
+    judged = judge([A, B], new_part({"messages": [USER]}, {"messages": [USER, *messages]}))
+    assert (judged.outcome, [one.call for one in judged.problems]) == (outcome, places)
+
+
+def gemini_stream(model: str) -> bytes:
+    """A response of Gemini with a signed call."""
+    part = {**gemini_call(), "thoughtSignature": "c2lnbg=="}
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+    return f"data: {json.dumps({'candidates': [candidate], 'modelVersion': model})}\n\n".encode()
+
+
+def chat_stream(model: str) -> bytes:
+    """A response of Google's Chat Completions with a signed call."""
+    entry = {"index": 0, **A_, "extra_content": {"google": {"thought_signature": "c2lnbg=="}}}
+    choice = {"index": 0, "delta": {"tool_calls": [entry]}, "finish_reason": "tool_calls"}
+    return f"data: {json.dumps({'choices': [choice], 'model': model})}\n\ndata: [DONE]\n\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("model", "signed", "prompted", "outcome"),
+    [
+        ("gemini-3-pro-preview", True, False, Outcome.OK),
+        ("gemini-3-pro-preview", False, False, Outcome.INVALID_REQUEST),
+        ("gemini-3-pro-preview", False, True, Outcome.OK),
+        ("gemini-2.5-flash", False, False, Outcome.OK),
+    ],
+)
+def test_gemini_3_requires_its_signatures(model: str, *, signed: bool, prompted: bool, outcome: Outcome) -> None:
+    """In the current turn: https://ai.google.dev/gemini-api/docs/thought-signatures."""
+    signature = {"thoughtSignature": "c2lnbg=="} if signed else {}
+    contents = [
+        {"role": "model", "parts": [{**gemini_call(), **signature}]},
+        {"role": "user", "parts": [gemini_result()]},
+        *([{"role": "user", "parts": [{"text": "go on"}]}] if prompted else []),
+    ]
+    record = read_body([gemini_stream(model)], StreamFacts(path=":streamGenerateContent"))
+    assert record is not None
+    assert judge(record.calls, conversation({"contents": contents})).outcome is outcome
+    extra = {"extra_content": {"google": {"thought_signature": "c2lnbg=="}}} if signed else {}
+    messages = [said({**A_, **extra}), result("c1"), *([ASKED] if prompted else [])]
+    record = read_body([chat_stream(model)], StreamFacts(path="/v1/chat/completions"))
+    assert record is not None
+    assert judge(record.calls, conversation({"messages": messages})).outcome is outcome
