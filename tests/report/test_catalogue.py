@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import ROOT
 from toolstream_core.cli.main import main
 from toolstream_core.clients import deviations
+from toolstream_core.clients.explanation import protocol_with
+from toolstream_core.clients.model import Adding, Deviation, Kept, Key
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.report import catalogue
 from toolstream_core.report.catalogue import explained
@@ -73,8 +75,34 @@ def test_every_client_bug_is_explained() -> None:
     for bug, defect in deviations.QUIRKS.items():
         text = explained(bug.value) or ""
         assert text.startswith(f"# Client bug {bug.value}\n\nThe client {defect.words}.\n")
-        assert deviations.fix((bug,)).removeprefix("fix the client: ") in text
+        assert deviations.fix((bug,), protocol_with(bug)).removeprefix("fix the client: ") in text
         assert [project for project in defect.projects if f"[{project}](https://" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("bug", "fix"),
+    [
+        (Key.CHANGED_ID, "Fix, in the fields of openai-chat: key fragments by `index`, not by a changed `id`."),
+        (
+            Kept.CLOSED,
+            (
+                "Fix, in the fields of openai-responses: keep open calls in a map by `item_id` or `output_index`, not "
+                "in one variable."
+            ),
+        ),
+        (
+            Adding.CONTINUED,
+            (
+                "Fix, in the fields of openai-responses: keep an arguments buffer for each `item_id` or "
+                "`output_index`, and start it empty."
+            ),
+        ),
+        (Kept.FIRST, "Fix: keep every call of a response, not only the first."),
+    ],
+)
+def test_a_fix_names_the_fields_of_a_protocol_in_which_a_client_can_have_the_bug(bug: Deviation, fix: str) -> None:
+    """Chat Completions, unless a client cannot have the bug there; no protocol if the fix names no field."""
+    assert f"* {fix}\n" in (explained(bug.value) or "")
 
 
 def test_a_family_is_explained_by_its_defects() -> None:

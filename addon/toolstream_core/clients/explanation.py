@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from toolstream_core.clients.deviations import FOLLOWS_PROTOCOL, QUIRKS, fix, projects
 from toolstream_core.clients.fields import GENERATED_IDS, CallValues, kept, kept_arguments
-from toolstream_core.clients.fit import KEYS, any_model, matching_models, reproduces
+from toolstream_core.clients.fit import KEYS, any_model, matching_models, possible_deviations, reproduces
 from toolstream_core.clients.grouping import grouped
 from toolstream_core.clients.model import (
     AXES,
@@ -36,7 +36,7 @@ from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.clients.stepping import Change, Stepper
 from toolstream_core.model import ABSENT, Json, Phase, StreamFacts
 from toolstream_core.protocols.protocol import CallForm, WireProtocol
-from toolstream_core.protocols.registry import named
+from toolstream_core.protocols.registry import OVER_HTTP, named
 from toolstream_core.protocols.requests.conversation import ReturnedCall
 from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 
@@ -294,6 +294,12 @@ def _healthy(protocol: str, calls: int) -> Received:
     made = tuple(HealthyCall(f"f{number}", f'{{"x": "a b", "y": {number}}}') for number in range(calls))
     body = b"".join(named(protocol).healthy_stream(HealthyResponse(model="m", request={}, calls=made)))
     return Received(ReceivedBytes(StreamFacts(), body))
+
+
+def protocol_with(deviation: Deviation) -> WireProtocol:
+    """The first protocol whose healthy responses show that a client can have the bug; by default Chat Completions."""
+    have = (one for one in OVER_HTTP if deviation in possible_deviations(one.call_form, _healthy(one.name, 2).entries))
+    return next(have, OVER_HTTP[0])
 
 
 @lru_cache(_MODELS)

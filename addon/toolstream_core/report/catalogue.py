@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from toolstream_core.clients import deviations
+from toolstream_core.clients.explanation import protocol_with
 from toolstream_core.defects.defect import Defect, Safety
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.clients import CLIENTS
@@ -174,12 +175,12 @@ def _deviation(name: str) -> str:
     for deviation, quirk in deviations.QUIRKS.items():
         if name == deviation.value:
             seen = [f"[{project}]({link})" for project, link in deviations.projects((deviation,)).items()]
-            fix = deviations.fix((deviation,)).removeprefix("fix the client: ")
+            protocol = protocol_with(deviation)
+            fix = deviations.fix((deviation,), protocol).removeprefix("fix the client: ")
+            named = any(f"`{field}`" in fix for field in (*protocol.call_keys, protocol.id_key))
+            fields = f", in the fields of {protocol.name}" if named else ""
             where = f"* Seen in {', '.join(seen)}.\n" if seen else ""
-            return (
-                f"# Client bug {name}\n\nThe client {quirk.words}.\n\n"
-                f"* Fix, in the fields of Chat Completions: {fix}.\n{where}"
-            )
+            return f"# Client bug {name}\n\nThe client {quirk.words}.\n\n* Fix{fields}: {fix}.\n{where}"
     return ""
 
 
