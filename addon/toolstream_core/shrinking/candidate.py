@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -14,10 +14,9 @@ from toolstream_core.model import ABSENT, Json, Record, StreamFacts
 from toolstream_core.wire.body import MAX_HEAD, NOT_OURS, choose
 from toolstream_core.wire.frame import Frame, Framer
 from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer
+from toolstream_core.wire.json_paths import Path, changed
 from toolstream_core.wire.write import encoded, writer_for
 
-type Path = tuple[str | int, ...]
-"""Keys of objects and places in arrays, from the top."""
 type Shape = tuple[str, ...]
 """A path with `*` for places in arrays and an object's `type` before its keys; equal for fields of one meaning."""
 
@@ -43,38 +42,6 @@ def with_type(shape: Shape, value: dict[str, Json]) -> Shape:
     """The shape of an object's fields, without their keys."""
     kind = value.get("type")
     return (*shape, f"<{kind}>") if isinstance(kind, str) else shape
-
-
-def without(value: Json, path: Path) -> Json:
-    """`value` without the value at `path`, which exists and is not the top."""
-    step, *rest = path
-    if rest:
-        return _exchanged(value, step, without(value[step], tuple(rest)))
-    if isinstance(value, dict):
-        return {key: one for key, one in value.items() if key != step}
-    return [one for at, one in enumerate(value) if at != step]
-
-
-def put(value: Json, path: Path, new: Json) -> Json:
-    """`value` with `new` at `path`, which exists."""
-    if not path:
-        return new
-    return _exchanged(value, path[0], put(value[path[0]], path[1:], new))
-
-
-def map_strings(value: Json, change: Callable[[str], str]) -> Json:
-    """`value` with each string changed, except keys; the same object if none changed."""
-    new = value
-    for path, _, one in nodes(value):
-        if isinstance(one, str) and (other := change(one)) != one:
-            new = put(new, path, other)
-    return new
-
-
-def _exchanged(value: Json, step: str | int, new: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: new if key == step else one for key, one in value.items()}
-    return [new if at == step else one for at, one in enumerate(value)]
 
 
 _LEAD = re.compile(rb"^[\s\[,]*")
@@ -124,9 +91,11 @@ class Framing:
         """Whether `part` must stay: the end of an array."""
         return self._array and not part.counts
 
-    def rewritten(self, part: TurnFrame, payload: Json) -> TurnFrame:
-        """`part` with other JSON. A chunk that began inside the old bytes begins with the next frame."""
-        old = part.frame
+    def rewritten(self, part: TurnFrame, changes: Mapping[Path, Json]) -> TurnFrame:
+        """`part` with these changes of its JSON. A chunk that began inside the old bytes begins with the next frame."""
+        if not changes:
+            return part
+        old, payload = part.frame, changed(part.frame.json, changes)
         if self._writer is None:
             data = encoded(payload)
             new = Frame(data, old.number, data)

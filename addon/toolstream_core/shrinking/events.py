@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from toolstream_core.model import Json
+from toolstream_core.model import ABSENT, Json
 from toolstream_core.shrinking.candidate import (
     Candidate,
-    Path,
     Turn,
     TurnFrame,
     in_own_chunk,
     nodes,
-    put,
     with_turn,
-    without,
 )
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_paths import Path
 
 type Cursor = tuple[int, ...]
 """The position of a pass, specific to it; `()` is the beginning."""
@@ -96,8 +94,8 @@ class Numbering:
         return [self._numbered(part, ranks, counts) for part in kept]
 
     def _numbered(self, part: TurnFrame, ranks: dict[Path, dict[int, int]], counts: dict[Path, int]) -> TurnFrame:
-        new = old = part.frame.json
-        for path, number in _numbers(old):
+        changes: dict[Path, Json] = {}
+        for path, number in _numbers(part.frame.json):
             place = places(path)
             if place in ranks:
                 expected = ranks[place][number]
@@ -107,8 +105,8 @@ class Numbering:
             else:
                 continue
             if expected != number:
-                new = put(new, path, expected)
-        return part if new is old else self._framing.rewritten(part, new)
+                changes[path] = expected
+        return self._framing.rewritten(part, changes)
 
 
 def _numbers(payload: Json) -> Iterable[tuple[Path, int]]:
@@ -205,23 +203,21 @@ def _without_group(turn: Turn, group: _Places, *, keep_empty: bool) -> list[Turn
         if number not in group:
             kept.append(part)
             continue
-        payload = _without_entries(part.frame.json, group[number], keep_empty=keep_empty)
-        if payload is not None:
-            kept.append(turn.framing.rewritten(part, payload))
+        changes = _without_entries(part.frame.json, group[number], keep_empty=keep_empty)
+        if changes is not None:
+            kept.append(turn.framing.rewritten(part, changes))
     return kept
 
 
-def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) -> Json:
-    """`payload` without the innermost array entries that contain `paths`; `None` if nothing remains."""
+def _without_entries(payload: Json, paths: Sequence[Path], *, keep_empty: bool) -> dict[Path, Json] | None:
+    """The removal of the innermost array entries that contain `paths`, inner ones first; `None` if nothing remains."""
     entries = {_entry(path) for path in paths}
     if () in entries:
         return None
-    last_first = sorted(entries, key=lambda path: [step for step in path if isinstance(step, int)], reverse=True)
-    for entry in last_first:
-        payload = without(payload, entry)
-        if not keep_empty and not json_access.get(payload, *entry[:-1]):
-            return None
-    return payload
+    removed = Counter(entry[:-1] for entry in entries)
+    if not keep_empty and any(len(json_access.get(payload, *array)) == count for array, count in removed.items()):
+        return None
+    return dict.fromkeys(sorted(entries, key=len, reverse=True), ABSENT)
 
 
 def _entry(path: Path) -> Path:

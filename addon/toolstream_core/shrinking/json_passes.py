@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -17,20 +17,17 @@ from toolstream_core.model import ABSENT, Event, EventContent, Json, Phase
 from toolstream_core.protocols.requests import tools
 from toolstream_core.shrinking.candidate import (
     Candidate,
-    Path,
     Shape,
     Turn,
     TurnFrame,
-    map_strings,
     nodes,
-    put,
     with_turn,
     with_type,
-    without,
 )
 from toolstream_core.shrinking.events import Cursor, Numbering, Proposal, spans
 from toolstream_core.wire import numbers
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.json_paths import Path, changed
 from toolstream_core.wire.write import encoded
 
 type Proposals = Callable[[Candidate, Cursor], Iterator[Proposal]]
@@ -144,7 +141,7 @@ def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> l
     for number, turn_frame in enumerate(turn.frames):
         if number in texts:
             part, text = texts[number]
-            kept.append(turn.framing.rewritten(turn_frame, put(turn_frame.frame.json, part.path, text)))
+            kept.append(turn.framing.rewritten(turn_frame, {part.path: text}))
         elif number not in gone:
             kept.append(turn_frame)
     return kept
@@ -175,9 +172,9 @@ def _smaller_json(value: Json) -> Iterator[str]:
     found = sorted(nodes(value), key=lambda node: len(node[0]))
     for path, _, one in found:
         if path:
-            yield numbers.dumps(without(value, path))
+            yield numbers.dumps(changed(value, {path: ABSENT}))
         for simple in _simpler(one):
-            yield numbers.dumps(put(value, path, simple))
+            yield numbers.dumps(changed(value, {path: simple}))
 
 
 def _simpler(value: Json) -> Iterator[Json]:
@@ -204,8 +201,7 @@ def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
     for part in channel.parts:
         end = len(part.text) if channel.cumulative else begin + len(part.text)
         share = text[_scaled(begin, old, text) : _scaled(end, old, text)]
-        turn_frame = parts[part.place]
-        parts[part.place] = turn.framing.rewritten(turn_frame, put(turn_frame.frame.json, part.path, share))
+        parts[part.place] = turn.framing.rewritten(parts[part.place], {part.path: share})
         begin = 0 if channel.cumulative else end
     return turn.with_frames(parts)
 
@@ -250,16 +246,17 @@ def fewer_fields(needed: Required) -> Proposals:
 def _fewer_fields(needed: Required, turn: Turn) -> Iterator[Turn]:
     fields = _fields_of(turn)
     for shape, places in fields:
-        optional = [place for place in places if _optional(place, shape, needed)]
+        optional = [(place, ABSENT) for place in places if _optional(place, shape, needed)]
         if optional:
-            yield _edited(turn, optional, _removed)
-        changed = [place for place in places if _emptied(place, needed, shape) is not place.value]
-        if changed:
-            yield _edited(turn, changed, partial(_put_empty, needed, shape))
+            yield _edited(turn, optional)
+        emptied = [(place, _emptied(place.value, needed, shape)) for place in places]
+        simpler = [(place, new) for place, new in emptied if new is not place.value]
+        if simpler:
+            yield _edited(turn, simpler)
     for shape, places in fields:
         for place in reversed(places):
             if len(places) > 1 and _optional(place, shape, needed):
-                yield _edited(turn, [place], _removed)
+                yield _edited(turn, [(place, ABSENT)])
 
 
 def _objects(payload: Json, arguments: frozenset[bytes]) -> Iterator[tuple[Shape, dict[str, Json]]]:
@@ -292,9 +289,8 @@ def _optional(place: _Place, shape: Shape, needed: Required) -> bool:
     return place.path[-1] not in needed.get(shape[:-1], frozenset())
 
 
-def _emptied(place: _Place, needed: Required, shape: Shape) -> Json:
+def _emptied(value: Json, needed: Required, shape: Shape) -> Json:
     """A simpler value of the same type; the value itself if there is none."""
-    value = place.value
     if isinstance(value, list) and value:
         return []
     if isinstance(value, dict) and value and not needed.get(with_type(shape, value)):
@@ -304,20 +300,12 @@ def _emptied(place: _Place, needed: Required, shape: Shape) -> Json:
     return value
 
 
-def _put_empty(needed: Required, shape: Shape, payload: Json, place: _Place) -> Json:
-    return put(payload, place.path, _emptied(place, needed, shape))
-
-
-def _removed(payload: Json, place: _Place) -> Json:
-    return without(payload, place.path)
-
-
-def _edited(turn: Turn, places: list[_Place], edit: Callable[[Json, _Place], Json]) -> Turn:
-    parts = list(turn.frames)
-    for place in reversed(places):  # from the end, to keep the places in arrays valid
-        part = parts[place.number]
-        parts[place.number] = turn.framing.rewritten(part, edit(part.frame.json, place))
-    return turn.with_frames(parts)
+def _edited(turn: Turn, edits: Iterable[tuple[_Place, Json]]) -> Turn:
+    """The response with other values at some places; `ABSENT` removes."""
+    changes: defaultdict[int, dict[Path, Json]] = defaultdict(dict)
+    for place, new in edits:
+        changes[place.number][place.path] = new
+    return turn.with_frames(turn.framing.rewritten(part, changes[at]) for at, part in enumerate(turn.frames))
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -377,21 +365,16 @@ def _shorter(text: str, taken: frozenset[str]) -> Iterator[str]:
 def _renamed(turn: Turn, old: str, new: str) -> Turn:
     request = turn.exchange.request
     renamed = turn.with_frames(_replaced(turn, old, new))
-    return renamed if request is ABSENT else renamed.with_request(_with(request, old, new))
+    return renamed if request is ABSENT else renamed.with_request(changed(request, _changes(request, old, new)))
 
 
 def _replaced(turn: Turn, old: str, new: str) -> list[TurnFrame]:
     """The frames, with all occurrences of a string replaced."""
-    frames = list(turn.frames)
-    for number, one in enumerate(frames):
-        payload = one.frame.json
-        if payload is not ABSENT and (other := _with(payload, old, new)) is not payload:
-            frames[number] = turn.framing.rewritten(one, other)
-    return frames
+    return [turn.framing.rewritten(part, _changes(part.frame.json, old, new)) for part in turn.frames]
 
 
-def _with(payload: Json, old: str, new: str) -> Json:
-    return map_strings(payload, lambda text: new if text == old else text)
+def _changes(payload: Json, old: str, new: str) -> dict[Path, Json]:
+    return {path: new for path, _, value in nodes(payload) if value == old and old != new}
 
 
 _LONG = 16
@@ -408,13 +391,13 @@ def smaller_requests(turn: Turn) -> Iterator[Turn]:
 
 def _smaller_requests(request: dict[str, Json]) -> Iterator[Json]:
     for key in [key for key in request if key not in _KEPT]:
-        yield without(request, (key,))
+        yield changed(request, {(key,): ABSENT})
     lists = [(path, value) for path, _, value in nodes(request) if isinstance(value, list) and value]
     for path, value in lists:
         for span in spans(len(value), ()):
             kept = value[: span.begin] + value[span.end :]
             if kept or path[:1] not in {(key,) for key in _KEPT}:
-                yield put(request, path, kept)
+                yield changed(request, {path: kept})
     for path, _, value in nodes(request):
         yield from _simpler_requests(request, path, value)
 
@@ -423,6 +406,6 @@ def _simpler_requests(request: Json, path: Path, value: Json) -> Iterator[Json]:
     """The request with a shorter text, or without the description of a tool."""
     last = path[-1] if path else None
     if isinstance(value, str) and len(value) > _LONG and last not in _KEPT:
-        yield from (put(request, path, short) for short in ("", value[:_LONG]))
+        yield from (changed(request, {path: short}) for short in ("", value[:_LONG]))
     if last in {"description", "title", "examples", "default"}:
-        yield without(request, path)
+        yield changed(request, {path: ABSENT})
