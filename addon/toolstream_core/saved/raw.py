@@ -11,15 +11,11 @@ from pathlib import PurePath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Final, override
 
-from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH, TRUNCATED_STREAM
-from toolstream_core.defects.framing import JOINED_EVENTS
-from toolstream_core.defects.identity import MISSING_ID, MISSING_NAME, MISSING_TYPE, NULL_IDENTITY
 from toolstream_core.model import ABSENT, Json, Note, StreamFacts
-from toolstream_core.redaction import known_secrets
 from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
 from toolstream_core.saved.unwrap.lines import Lines, decoded
 from toolstream_core.saved.unwrap.parts import bodies
-from toolstream_core.saved.unwrap.reading import Unwrapped, has_events, is_bare, is_settled, unwrapped
+from toolstream_core.saved.unwrap.reading import LOST_BY_OBJECTS, has_events, is_bare, is_settled, unwrapped
 from toolstream_core.saved.unwrap.refusals import FAILED, refusal, unreadable_part
 from toolstream_core.wire.aws_event_stream import MESSAGES
 from toolstream_core.wire.coding import CodingError
@@ -136,13 +132,6 @@ class Decoded(io.RawIOBase):
         return size
 
 
-_OF_OBJECTS: Final = frozenset({MISSING_DONE.code, NULL_IDENTITY.code})
-"""Objects without their framing have no [DONE], and a null where the client library fills in each field."""
-_OF_ENDLESS: Final = frozenset({MISSING_FINISH.code, TRUNCATED_STREAM.code})
-"""Deltas and their entries have no finish reason."""
-_OF_HEADLESS: Final = frozenset({MISSING_NAME.code, MISSING_ID.code, MISSING_TYPE.code})
-"""Continuations of a call have no name."""
-_NOTHING: Final[frozenset[str]] = frozenset()
 _OPENING: Final = (b"{", b"[")
 # Only unambiguous names: a `.txt` may have any content, which its first bytes show.
 _TYPES = {
@@ -168,7 +157,7 @@ def responses(
     `removed` are the layers that were undone before. Raises `UnreadableError`.
     """
     lead = next(iter(source_bytes), b"")
-    lost = _OF_OBJECTS if lead.lstrip()[:1] in _OPENING else _NOTHING
+    lost = LOST_BY_OBJECTS if lead.lstrip()[:1] in _OPENING else frozenset[str]()
     bare = (replace(one, unwrapped=list(removed), lost=lost) for one in _appended(source_bytes, source, request))
     if why := refusal(lead, ()):
         raise RefusedError(why)
@@ -185,24 +174,26 @@ def responses(
         return
     source_bytes.keep()
     number = 0
-    for number, one in enumerate(_inside(source_bytes), 1):
-        if one.bare:
+    for number, one in enumerate(_inside(source_bytes, removed), 1):
+        if one is None:
             yield from bare
             return
-        yield _saved(one, _numbered(source, number), request, removed)
+        own = one.facts.request if request is ABSENT else request
+        yield replace(one, facts=replace(one.facts, source=_numbered(source, number), request=own))
     if not number:
         if why := refusal(lead, Lines(decoded(source_bytes)).head):
             raise RefusedError(why)
         yield from bare
 
 
-def _inside(source_bytes: ByteSource) -> Iterator[Unwrapped]:
+def _inside(source_bytes: ByteSource, removed: Sequence[Note]) -> Iterator[Exchange | None]:
     """The streams inside a text, or else those of which the text has only parts."""
     for parts in (False, True):
-        found = None
-        for found in unwrapped(Lines(decoded(source_bytes)), parts=parts):
-            yield found
-        if found is not None:
+        found = False
+        for one in unwrapped(Lines(decoded(source_bytes)), removed, parts=parts):
+            found = True
+            yield one
+        if found:
             return
 
 
@@ -211,36 +202,6 @@ def _appended(chunks: Iterable[bytes], source: str, request: Json) -> Iterator[E
     one = response(chunks, source, request=request)
     for number, part in enumerate(bodies(chunks, one.facts.content_type), 1):
         yield replace(one, chunks=part, facts=replace(one.facts, source=_numbered(source, number)))
-
-
-def _saved(unwrapped_: Unwrapped, source: str, request: Json, removed: Sequence[Note]) -> Exchange:
-    message = unwrapped_.message
-    unwrapped_.removed[:0] = removed
-    facts = StreamFacts(
-        source=source,
-        host=message.host,
-        path=message.path,
-        content_type=message.headers.get("content-type") or unwrapped_.content_type,
-        status=message.status or 200,
-        request=request if request is not ABSENT else unwrapped_.request,
-    )
-    why = "the blank line before an event is missing, or two events share a data line"
-    return Exchange(
-        facts=facts,
-        chunks=unwrapped_.chunks,
-        request_headers=tuple(message.request_headers.items()),
-        secrets=known_secrets(message.request_headers.items(), message.path),
-        unwrapped=unwrapped_.removed,
-        lost=_lost(unwrapped_),
-        findings=() if unwrapped_.joined is None else (JOINED_EVENTS.found(unwrapped_.joined, why),),
-    )
-
-
-def _lost(unwrapped_: Unwrapped) -> frozenset[str]:
-    """The codes of the findings on missing parts."""
-    lost = _OF_OBJECTS if unwrapped_.objects else _NOTHING
-    lost |= _OF_ENDLESS if unwrapped_.endless else _NOTHING
-    return lost | _OF_HEADLESS if unwrapped_.headless else lost
 
 
 def _numbered(source: str, number: int) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 from urllib.parse import urlsplit
 
-from toolstream_core.model import ABSENT, Json
+from toolstream_core.model import ABSENT, StreamFacts
+from toolstream_core.redaction import known_secrets
+from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.unwrap.cut_text import is_chunked, segments
 from toolstream_core.saved.unwrap.lines import Lines, encoded
 from toolstream_core.wire.frame import parse
@@ -21,17 +23,8 @@ _HEADER: Final = re.compile(r"([\w\-]+):[ \t]*(.*)")
 _MAX_REQUEST: Final = 64 * 1024 * 1024
 
 
-@dataclass(slots=True)
-class Message:
-    """A response by its head, and the request before it."""
-
-    status: int = 0
-    """0 if the text has no head."""
-    headers: dict[str, str] = field(default_factory=dict)
-    path: str = ""
-    host: str = ""
-    request: Json = ABSENT
-    request_headers: dict[str, str] = field(default_factory=dict)
+HEADLESS: Final = Exchange(facts=StreamFacts())
+"""A response without a head, and without a request before it."""
 
 
 def has_head(head: Sequence[str]) -> bool:
@@ -39,17 +32,16 @@ def has_head(head: Sequence[str]) -> bool:
     return any(_RESPONSE.match(line) or ("HTTP/" in line and _AFTER.search(line)) for line in head)
 
 
-def messages(lines: Lines) -> Iterator[tuple[Message, Lines]]:
-    """Each response with the lines of its body. Read these before the next response."""
+def messages(lines: Lines) -> Iterator[tuple[Exchange, Lines]]:
+    """Each response by its head, and the lines of its body. Read these before the next response."""
     reader = _Reader(chain.from_iterable(_AFTER.split(line) if "HTTP/" in line else (line,) for line in lines))
-    message = Message()
+    exchange = HEADLESS
     while not reader.over:
         body = Lines(reader.body())
-        chunked = message.headers.get("transfer-encoding") == "chunked" and is_chunked(body.head)
-        yield message, Lines(segments(body, 16)) if chunked or is_chunked(body.head) else body
+        yield exchange, Lines(segments(body, 16)) if is_chunked(body.head) else body
         for _ in body:
             """Go past what was not taken."""
-        message = reader.head()
+        exchange = reader.head()
 
 
 class _Reader:
@@ -58,7 +50,7 @@ class _Reader:
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
         self._next: str | None = None
-        self._requested = Message()
+        self._requested = HEADLESS
         self.over = False
 
     def body(self) -> Iterator[str]:
@@ -70,21 +62,26 @@ class _Reader:
             yield line
         self.over = True
 
-    def head(self) -> Message:
+    def head(self) -> Exchange:
         """The head of the next response, with the request before it."""
         while self._next is not None:
             line, self._next = self._next, None
             headers = self._headers()
             response = _RESPONSE.match(line)
             if response:
-                return replace(self._requested, status=int(response[1]), headers=headers)
+                facts, kind = self._requested.facts, headers.get("content-type", "")
+                return replace(self._requested, facts=replace(facts, status=int(response[1]), content_type=kind))
             request = _REQUEST.match(line)
             address = urlsplit(request[1] if request else "")
             path = address._replace(scheme="", netloc="").geturl()
-            self._requested = Message(0, {}, path, address.netloc or headers.get("host", ""), request_headers=headers)
             text = self._sized(self.body())
-            self._requested.request = parse(encoded(text)) if text.lstrip().startswith("{") else ABSENT
-        return Message()
+            body = parse(encoded(text)) if text.lstrip().startswith("{") else ABSENT
+            self._requested = Exchange(
+                facts=StreamFacts(host=address.netloc or headers.get("host", ""), path=path, request=body),
+                request_headers=tuple(headers.items()),
+                secrets=known_secrets(headers.items(), path),
+            )
+        return HEADLESS
 
     def _headers(self) -> dict[str, str]:
         headers: dict[str, str] = {}

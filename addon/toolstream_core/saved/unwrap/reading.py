@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
 from typing import Final
 
+from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH, TRUNCATED_STREAM
+from toolstream_core.defects.framing import JOINED_EVENTS
+from toolstream_core.defects.identity import MISSING_ID, MISSING_NAME, MISSING_TYPE, NULL_IDENTITY
 from toolstream_core.model import ABSENT, Json, Note
 from toolstream_core.printable import counted
 from toolstream_core.protocols.protocol import CallForm
-from toolstream_core.saved.exchange import RefusedError, UnreadableError
+from toolstream_core.saved.exchange import Exchange, RefusedError, UnreadableError
 from toolstream_core.saved.unwrap import cut_text, http, marked_lines
 from toolstream_core.saved.unwrap.events import FENCE, Found, Group, Scanner, has_finish, shows_streaming
-from toolstream_core.saved.unwrap.http import Message
 from toolstream_core.saved.unwrap.lines import HEAD, FindLayer, Lines, encoded
 from toolstream_core.saved.unwrap.parts import Parts, check_order
 from toolstream_core.saved.unwrap.refusals import CODE, CUT, transcript
@@ -59,30 +61,13 @@ _FIELD: Final = re.compile(r"(?:data|event|id|retry|error)(?::|$)|:")
 _SHOWN: Final = 60
 _FEW: Final = 16
 _QUOTED: Final = 2
-
-
-@dataclass(slots=True)
-class Unwrapped:
-    """A bare stream that was found in a text."""
-
-    chunks: Iterable[bytes]
-    """Consume them before the next stream."""
-    content_type: str
-    removed: list[Note]
-    """The removed layers; complete once the chunks are consumed."""
-    message: Message
-    """The head of the response, where the text has one."""
-    request: Json = ABSENT
-    bare: bool = False
-    """Whether the text is only one JSON value: the unchanged body."""
-    objects: bool = False
-    """Whether the events were objects in the text, without a [DONE] or an end of the stream."""
-    endless: bool = False
-    """Whether the parts of events in the text never have a finish reason, or it has only one event."""
-    headless: bool = False
-    """Whether they never have the name of a call."""
-    joined: int | None = None
-    """The first event that shares its block with another one, if nothing else is unusual."""
+LOST_BY_OBJECTS: Final = frozenset({MISSING_DONE.code, NULL_IDENTITY.code})
+"""Findings of objects without a framing: no [DONE], and a null where the client library fills in each field."""
+_LOST_BY_PARTS: Final = frozenset({MISSING_FINISH.code, TRUNCATED_STREAM.code})
+"""Findings of deltas and their entries, which have no finish reason, and of a single event."""
+_LOST_BY_CONTINUATIONS: Final = frozenset({MISSING_NAME.code, MISSING_ID.code, MISSING_TYPE.code})
+"""Findings of fragments of which none opens a call."""
+_JOINED: Final = "the blank line before an event is missing, or two events share a data line"
 
 
 def is_bare(lines: Lines) -> bool:
@@ -161,10 +146,11 @@ def joined_event(head: Iterable[str]) -> int | None:
     return None
 
 
-def unwrapped(lines: Lines, *, parts: bool = False) -> Iterator[Unwrapped]:
-    """The streams in a text. Raises `UnreadableError` if they can be read in two ways.
+def unwrapped(lines: Lines, undone: Sequence[Note] = (), *, parts: bool = False) -> Iterator[Exchange | None]:
+    """The streams in a text; `None` if it is only one JSON value, the unchanged body.
 
-    With `parts`, the streams with only parts of events.
+    Read the chunks of a stream before the next stream. Raises `UnreadableError` if they can be read in two ways.
+    `undone` are the layers that were removed before. With `parts`, the streams with only parts of events.
     """
     head = lines.head
     only = _only_fields(head, [line for line in head if line.strip()])
@@ -173,10 +159,10 @@ def unwrapped(lines: Lines, *, parts: bool = False) -> Iterator[Unwrapped]:
         removed.append(Note(layer.name, layer.message))
         lines = Lines(layer.apply(lines))
     if not http.has_head(lines.head):
-        yield from _Streams(lines, removed, http.Message(), only_fields=only, parts=parts)
+        yield from _Streams(lines, undone, removed, http.HEADLESS, only_fields=only, parts=parts)
         return
-    for message, body in http.messages(lines):
-        yield from _Streams(body, [*removed, Note("http-head", "HTTP heads")], message, parts=parts)
+    for exchange, body in http.messages(lines):
+        yield from _Streams(body, undone, [*removed, Note("http-head", "HTTP heads")], exchange, parts=parts)
 
 
 class _Streams:
@@ -185,8 +171,9 @@ class _Streams:
     def __init__(
         self,
         lines: Lines,
-        removed: list[Note],
-        message: Message,
+        undone: Sequence[Note],
+        removed: Sequence[Note],
+        exchange: Exchange,
         *,
         only_fields: bool = False,
         parts: bool = False,
@@ -194,8 +181,10 @@ class _Streams:
         self._scanner = Scanner(parts=parts)
         self._parts = parts
         self._lines = lines
+        self._undone = undone
         self._removed = removed
-        self._message = message
+        self._exchange = exchange
+        """The response by its head, if the text has one."""
         self._only_fields = only_fields
         self._rejected: set[Group] = set()
         self._live: set[Group] = set()
@@ -208,18 +197,11 @@ class _Streams:
         self._streamed: set[Json] = set()
         """The ids of the responses that are streamed."""
 
-    def __iter__(self) -> Iterator[Unwrapped]:
+    def __iter__(self) -> Iterator[Exchange | None]:
         found = self._scanner.scan(self._lines)
         window = self._window(found)
         leads = {_begins(one) for one in window if one.protocol}
-        cut = [one for one in window if one.is_cut and (_begins(one) in leads or not leads)]
-        if len(cut) > 1:
-            raise RefusedError(f"{CUT}, such as “{cut[0].data[:_SHOWN]}…”. Print them in full")
-        if (self._scanner.elided and not leads) or any(one.is_elided and _begins(one) in leads for one in window):
-            raise RefusedError(
-                "holds printed objects with parts left out, such as [Object]."
-                " Print whole events: JSON.stringify(chunk) in JavaScript, chunk.model_dump_json() in Python"
-            )
+        self._check(window, leads)
         if not leads:
             return
         if self._is_quoted(window) or (self._parts and not _shows_streaming(window)):
@@ -240,19 +222,30 @@ class _Streams:
             form = Form.WHOLE if lead.is_complete else Form.EVENTS if "data" in lead.group.notation else _form(lead)
             alone = len(begin) == 1 and lead.group.notation == "json" and not lead.group.path
             only = alone and _is_event(lead)
-            bare = alone and not (only or self._removed or self._scanner.others or lead.before.strip())
-            removed = [*self._removed, *_says(first)]
-            yield Unwrapped(
-                self._chunks(chain(first, events), form, removed, joined=joined is not None),
-                CONTENT_TYPES[form],
-                removed,
-                self._message,
-                next((one.request for one in first if one.request is not ABSENT), self._message.request),
-                bare,
-                lead.is_part or (lead.group.notation.split()[-1] in {"json", "repr"} and form is Form.EVENTS),
-                (only and not lead.ends) or (lead.is_part and not any(_has_finish(one) for one in window)),
-                lead.is_part and not any(_has_name(one) for one in window),
-                joined,
+            if alone and not (only or self._removed or self._scanner.others or lead.before.strip()):
+                yield None
+                return
+            facts = self._exchange.facts
+            request = next((one.request for one in first if one.request is not ABSENT), facts.request)
+            removed = [*self._undone, *self._removed, *_says(first)]
+            yield replace(
+                self._exchange,
+                facts=replace(facts, content_type=facts.content_type or CONTENT_TYPES[form], request=request),
+                chunks=self._chunks(chain(first, events), form, removed, joined=joined is not None),
+                unwrapped=removed,
+                lost=_lost(lead, form, window, is_only=only),
+                findings=() if joined is None else (JOINED_EVENTS.found(joined, _JOINED),),
+            )
+
+    def _check(self, window: Sequence[Found], leads: Collection[tuple[str, str]]) -> None:
+        """Raise `RefusedError` if events were printed in part."""
+        cut = [one for one in window if one.is_cut and (_begins(one) in leads or not leads)]
+        if len(cut) > 1:
+            raise RefusedError(f"{CUT}, such as “{cut[0].data[:_SHOWN]}…”. Print them in full")
+        if (self._scanner.elided and not leads) or any(one.is_elided and _begins(one) in leads for one in window):
+            raise RefusedError(
+                "holds printed objects with parts left out, such as [Object]."
+                " Print whole events: JSON.stringify(chunk) in JavaScript, chunk.model_dump_json() in Python"
             )
 
     def _window(self, found: Iterator[Found]) -> list[Found]:
@@ -373,6 +366,15 @@ def _shows_streaming(window: Sequence[Found]) -> bool:
     """Whether there are several parts of chunks, and one of them has a call and shows that it was streamed."""
     parts = [one for one in window if one.is_part]
     return len(parts) > 1 and any(isinstance(one.payload, dict) and shows_streaming(one.payload) for one in parts)
+
+
+def _lost(lead: Found, form: Form, window: Sequence[Found], *, is_only: bool) -> frozenset[str]:
+    """The codes of findings that only the form of the text causes. `is_only`: the text is one event."""
+    objects = lead.is_part or (lead.group.notation.split()[-1] in {"json", "repr"} and form is Form.EVENTS)
+    lost = LOST_BY_OBJECTS if objects else frozenset[str]()
+    if (is_only and not lead.ends) or (lead.is_part and not any(map(_has_finish, window))):
+        lost |= _LOST_BY_PARTS
+    return lost | _LOST_BY_CONTINUATIONS if lead.is_part and not any(map(_has_name, window)) else lost
 
 
 def _has_finish(found: Found) -> bool:
