@@ -13,7 +13,7 @@ from toolstream_core.model import ABSENT, Call, Kind, StreamFacts
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.report.verdict import headline
 from toolstream_core.verdict import Outcome, added, history_of, judge, to_run
-from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped, has_further
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,7 +152,7 @@ def test_responses_that_may_have_further_calls(data: str, request_: dict[str, An
     body = "".join(f"data: {one}\n\n" for one in events).encode()
     record = read_body([body], StreamFacts(path="/v1/chat/completions", request=request_))
     assert record is not None
-    assert has_further(record, request_) is expected
+    assert SentResponse.of(record, request_).has_further is expected
 
 
 @pytest.mark.parametrize("name", ["functions.ls:0", "ls<|channel|>commentary", "ls[ARGS]"])

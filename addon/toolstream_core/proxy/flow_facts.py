@@ -21,7 +21,7 @@ from toolstream_core.saved.matching import Match, Outcome
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.transit.definitions import keys_of
-from toolstream_core.verdict.conversations import SentResponse, dropped, has_further
+from toolstream_core.verdict.conversations import SentResponse
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import announces_stream
 
@@ -155,16 +155,14 @@ def forwarded_response(
     secrets: tuple[str, ...],
 ) -> ForwardedResponse:
     """`record` is that of the client's response, `broken` how its connection broke, `secrets` those of the request."""
-    calls = tuple(record.calls)
     agent = flow.request.headers.get("user-agent", "")
-    return ForwardedResponse(
-        calls=calls,
-        dropped=dropped(record),
-        has_further=has_further(record, sent.exchange.request),
-        response_id=sent.response_id if calls else "",
+    return ForwardedResponse.of(
+        record,
+        sent.exchange.request,
+        response_id=sent.response_id if record.calls else "",
         head=head,
         exchange=replace(sent.exchange, request=ABSENT),
-        body=sent.body if calls else None,
+        body=sent.body if record.calls else None,
         broken=broken,
         client=f"{flow.client_conn.peername[0]} {agent}",
         secrets=secrets,

@@ -22,7 +22,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.report.verdict import UNEXPLAINED, Explained, ReportedVerdict
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.stages.stream_checks import BY_CLIENT
-from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped, has_further
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
 
 
 def cause(explanation: Explanation) -> str:
@@ -136,14 +136,8 @@ class Judging:
             self._conversations.no_response(exchange.source)
             return decided
         got = as_sent(saved) or record
-        response = SavedResponse(
-            calls=tuple(got.calls),
-            dropped=dropped(got),
-            has_further=has_further(got, exchange.request),
-            response_id=(saved.response or response_id(list(saved.chunks), exchange)) if got.calls else "",
-            ended=saved.ended,
-            secrets=saved.secrets,
-        )
+        name = response_id([saved.body], exchange) if got.calls else ""
+        response = SavedResponse.of(got, exchange.request, response_id=name, ended=saved.ended, secrets=saved.secrets)
         if got.calls:
             self._keep(exchange.source, received(saved))
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended

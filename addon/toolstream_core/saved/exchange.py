@@ -61,8 +61,6 @@ class Exchange:
     """The time of the request, in seconds since the epoch; 0 if unknown."""
     ended: float = 0.0
     """When the response ended; 0 if unknown."""
-    response: str = ""
-    """The id by which later requests may name the response (`previous_response_id`)."""
     socket: SocketLane | None = None
     """Its lane on a WebSocket, if it arrived over one: each chunk is a message, as a line."""
     missing: str | None = None

@@ -10,7 +10,6 @@ from mitmproxy import flow, http
 from mitmproxy.flow import Error
 from mitmproxy.websocket import WebSocketMessage
 
-from toolstream_core.delivery.sent_bytes import response_id
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
 from toolstream_core.saved.exchange import Change, Cut, Exchange, chunk_table, was_llm
@@ -278,7 +277,6 @@ def saved_response(http_flow: http.HTTPFlow, source: str, socket: SocketLane | N
         faults=caused_in(http_flow).faults,
         began=http_flow.request.timestamp_start,
         ended=http_flow.response.timestamp_end or 0.0,
-        response=response_id([body or b""], facts),
         socket=socket,
         missing=None if body or socket or not was_llm(facts, http_flow.request.method) else _why(http_flow),
         method=http_flow.request.method,

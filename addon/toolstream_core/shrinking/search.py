@@ -25,7 +25,7 @@ from toolstream_core.shrinking.json_passes import (
 )
 from toolstream_core.state_file import Results
 from toolstream_core.verdict import Outcome
-from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse, dropped, has_further
+from toolstream_core.verdict.conversations import Conversations, Judged, SentResponse
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 
@@ -180,9 +180,7 @@ def _take(turn: Turn, conversations: Conversations[SentResponse]) -> None:
         return
     chunks = [chunk.data for chunk in turn.chunks]
     response = response_id(chunks, exchange) if record.calls else ""
-    calls, further = tuple(record.calls), has_further(record, exchange.request)
-    sent = SentResponse(calls=calls, dropped=dropped(record), has_further=further, response_id=response)
-    conversations.response(token, sent)
+    conversations.response(token, SentResponse.of(record, exchange.request, response_id=response))
 
 
 class TriedCandidates(Results[str, bool]):

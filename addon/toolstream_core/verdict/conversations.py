@@ -6,7 +6,7 @@ import enum
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from toolstream_core.defects.framing import UNPARSABLE_DATA, UNREADABLE_BODY
 from toolstream_core.defects.table import DEFECTS
@@ -33,11 +33,21 @@ class SentResponse:
     dropped: frozenset[int] = frozenset()
     """Positions of calls that a correct client need not run."""
     has_further: bool = False
-    """Whether the client may have further calls."""
+    """Whether the client may have further calls: from the text, by polling, or from what could not be read here."""
     response_id: str = ""
     """The id by which later requests may name the response (`previous_response_id`)."""
     ended: float = 0.0
     """The time of its end, in seconds since 1970; 0 if unknown."""
+
+    @classmethod
+    def of(cls, record: Record, request: Json, **more: Any) -> Self:
+        """The response of `record` to `request`; `more` are the other fields.
+
+        The client may have further calls after the error of a provider, too: `failed_generation` of Groq.
+        """
+        polled = json_access.get(request, "background") is True
+        further = bool(record.error) or polled or any(one.code in _FURTHER for one in record.findings)
+        return cls(calls=tuple(record.calls), dropped=dropped(record), has_further=further, **more)
 
     @property
     def ids(self) -> frozenset[str]:
@@ -55,16 +65,6 @@ def dropped(record: Record) -> frozenset[int]:
     everything = any(one.call is None for one in found)
     positions = {one.call for one in found}
     return frozenset(place for place, call in enumerate(record.calls) if everything or call.position in positions)
-
-
-def has_further(record: Record, request: Json) -> bool:
-    """Whether the client may have further calls: from the text, by polling, or from what could not be read here.
-
-    The error of a provider may have the call too: `failed_generation` of Groq.
-    """
-    if record.error or json_access.get(request, "background") is True:
-        return True
-    return any(one.code in _FURTHER for one in record.findings)
 
 
 _ENTRY = 200
