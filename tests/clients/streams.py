@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from toolstream_core.clients.model import ReceivedEvent
+from toolstream_core.clients.model import ResolvedEvent
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests.conversation import ReturnedCall
 from toolstream_core.wire.frame import Frame
@@ -25,7 +25,7 @@ def entry(index: int | None = 0, **fields: Any) -> Entry:
     return {**({} if index is None else {"index": index}), **fields, "function": function}
 
 
-def chat(*events: Sequence[Entry] | str) -> list[ReceivedEvent]:
+def chat(*events: Sequence[Entry] | str) -> list[ResolvedEvent]:
     """Events of Chat Completions: entries, or a finish reason; then `[DONE]`."""
     payloads: list[Any] = []
     for event in events:
@@ -35,16 +35,16 @@ def chat(*events: Sequence[Entry] | str) -> list[ReceivedEvent]:
     return received("openai-chat", [*payloads, "[DONE]"])
 
 
-def message(*calls: Entry) -> ReceivedEvent:
+def message(*calls: Entry) -> ResolvedEvent:
     """An event of Chat Completions with calls in `message`."""
     return received("openai-chat", [{"choices": [{"index": 0, "message": {"tool_calls": list(calls)}}]}])[0]
 
 
-def received(protocol: str, payloads: Sequence[Any]) -> list[ReceivedEvent]:
+def received(protocol: str, payloads: Sequence[Any]) -> list[ResolvedEvent]:
     """Events with these payloads. A string is data that is not JSON."""
     read = named(protocol).read
     data = (one.encode() if isinstance(one, str) else json.dumps(one).encode() for one in payloads)
-    return [ReceivedEvent(at, read(Frame(one, at, data=one))) for at, one in enumerate(data)]
+    return [ResolvedEvent(at, read(Frame(one, at, data=one))) for at, one in enumerate(data)]
 
 
 def item(at: int, kind: str, call: str, name: str, arguments: str = "", item_id: str = "") -> Entry:
@@ -71,7 +71,7 @@ def completed(*items: Entry) -> Entry:
     return {"type": "response.completed", "response": {"status": "completed", "output": output}}
 
 
-def responses(*payloads: Entry) -> list[ReceivedEvent]:
+def responses(*payloads: Entry) -> list[ResolvedEvent]:
     """Events of the Responses API."""
     return received("openai-responses", payloads)
 
@@ -87,12 +87,12 @@ def input_delta(at: int, text: str) -> Entry:
     return {"type": "content_block_delta", "index": at, "delta": {"type": "input_json_delta", "partial_json": text}}
 
 
-def anthropic(*payloads: Entry) -> list[ReceivedEvent]:
+def anthropic(*payloads: Entry) -> list[ResolvedEvent]:
     """Events of the Messages API, with the final `message_stop`."""
     return received("anthropic", [*payloads, {"type": "message_stop"}])
 
 
-def gemini(*events: Sequence[tuple[str, Entry]]) -> list[ReceivedEvent]:
+def gemini(*events: Sequence[tuple[str, Entry]]) -> list[ResolvedEvent]:
     """Events of Gemini, each with calls (name and arguments)."""
     parts = [[{"functionCall": {"name": name, "args": args}} for name, args in event] for event in events]
     return received("gemini", [{"candidates": [{"index": 0, "content": {"parts": one}}]} for one in parts])

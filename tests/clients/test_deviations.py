@@ -51,7 +51,7 @@ from toolstream_core.protocols.registry import PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolstream_core.clients.model import Deviation, ReceivedEvent
+    from toolstream_core.clients.model import Deviation, ResolvedEvent
     from toolstream_core.protocols.protocol import WireProtocol
 
 MOST_WORDS = 25
@@ -103,7 +103,7 @@ class Case(NamedTuple):
 
     deviation: Deviation
     protocol: WireProtocol
-    events: Sequence[ReceivedEvent]
+    events: Sequence[ResolvedEvent]
     returned: Sequence[tuple[str | None, str, str]]
 
 

@@ -28,7 +28,7 @@ from toolstream_core.settings import Words, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from toolstream_core.clients.model import ReceivedEvent
+    from toolstream_core.clients.model import ResolvedEvent
 
 FORM = CHAT.call_form
 HEADER = [entry(id="call_1", name="get_weather", arguments="")]
@@ -171,7 +171,7 @@ def test_earlier_responses_of_a_client_decide_between_explanations() -> None:
     assert explained_by(explainer, cut, sent, "") == ["invalid-to-empty"]
 
 
-def explained_by(explainer: Explainer, events: list[ReceivedEvent], sent: list[Any], client: str) -> list[str]:
+def explained_by(explainer: Explainer, events: list[ResolvedEvent], sent: list[Any], client: str) -> list[str]:
     """The names of the deviations that explain the calls."""
     found = explainer.explain(FORM, events, sent, client)
     assert found is not None

@@ -23,11 +23,11 @@ from toolstream_core.clients.model import (
     Kept,
     Key,
     Name,
-    ReceivedEvent,
+    ResolvedEvent,
     Source,
     entries_of,
 )
-from toolstream_core.clients.stepping import Change, ResolvedEvent, Stepper, What, intended, traces
+from toolstream_core.clients.stepping import Change, Stepper, What, intended, traces
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -178,7 +178,7 @@ def test_the_changes_add_up_to_the_complete_reading(
     contents: list[EventContent], form: CallForm, more: set[Deviation]
 ) -> None:
     """This holds for every deviation alone, and for several together."""
-    entries = entries_of(ReceivedEvent(at, one) for at, one in enumerate(contents))
+    entries = entries_of(ResolvedEvent(at, one) for at, one in enumerate(contents))
     for model in (*MODELS, STANDARD.with_deviations(one for one in DEVIATIONS if one in more)):
         check(model, form, entries)
 
@@ -192,7 +192,7 @@ def test_the_changes_add_up_for_streams_with_a_defect(name: str) -> None:
         if name and body == healthy.body:
             continue
         read = Read(healthy.exchange, body)
-        entries = entries_of(ReceivedEvent(one.number, one.content) for one in read.events)
+        entries = entries_of(read.events)
         for model in MODELS:
             check(model, read.form, entries)
             found += bool(entries)

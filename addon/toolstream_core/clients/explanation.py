@@ -28,7 +28,7 @@ from toolstream_core.clients.model import (
     Key,
     NoIndex,
     NoObject,
-    ReceivedEvent,
+    ResolvedEvent,
     axis_of,
     entries_of,
 )
@@ -215,7 +215,7 @@ class Explainer:
     def explain(
         self,
         form: CallForm,
-        events: Iterable[ReceivedEvent],
+        events: Iterable[ResolvedEvent],
         returned: Sequence[ReturnedCall],
         client: str = "",
         possible: Callable[[ClientModel], bool] = any_model,

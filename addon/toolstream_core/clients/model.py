@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, NamedTuple
 
+from toolstream_core.calls import ResolvedFragment
 from toolstream_core.model import EventContent, Fragment, Kind, Phase
 
 # The first value of each axis is the protocols' reading. Every other value is a deviation, and its text is the
@@ -207,12 +208,14 @@ def axis_of(deviation: Deviation) -> str:
     return _FIELDS[type(deviation)]
 
 
-class ReceivedEvent(NamedTuple):
+class ResolvedEvent(NamedTuple):
     """An event as the client received it."""
 
     number: int
     """Its place among the response's events, from 0."""
     content: EventContent
+    resolved: Sequence[ResolvedFragment] = ()
+    """Its fragments in the calls that they belong to, as a `Sink` gets them."""
 
 
 class Entry(NamedTuple):
@@ -234,11 +237,11 @@ class Entry(NamedTuple):
     """Its place among all fragments of its event, those of calls that the provider runs included."""
 
 
-def entries_of(events: Iterable[ReceivedEvent]) -> list[Entry]:
+def entries_of(events: Iterable[ResolvedEvent]) -> list[Entry]:
     """The entries of the calls that the client runs, up to the event that ends the response."""
     found: list[Entry] = []
     finished = False
-    for number, content in events:
+    for number, content, _ in events:
         ours = [(at, one) for at, one in enumerate(content.fragments) if one.kind is not Kind.SERVER]
         ends = any(one.reason for one in content.finishes)
         found += (

@@ -9,7 +9,7 @@ from typing import NamedTuple, override
 from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.json_text import same
 from toolstream_core.clients.fields import GENERATED_IDS
-from toolstream_core.clients.model import ClientModel, Id, ReceivedEvent, entries_of
+from toolstream_core.clients.model import ClientModel, Id, ResolvedEvent, entries_of
 from toolstream_core.clients.stepping import SteppedCall, reads
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink
@@ -122,8 +122,8 @@ class _Events(Sink):
     live = True
 
     def __init__(self) -> None:
-        self.events: list[ReceivedEvent] = []
+        self.events: list[ResolvedEvent] = []
 
     @override
     def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
-        self.events.append(ReceivedEvent(event.frame.number, content))
+        self.events.append(ResolvedEvent(event.frame.number, content, fragments))

@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from toolstream_core.calls import OpenCall, ResolvedFragment
+from toolstream_core.calls import OpenCall
 from toolstream_core.calls.json_text import paired
 from toolstream_core.calls.open_call import nonblank
 from toolstream_core.clients.deviations import QUIRKS
 from toolstream_core.clients.fields import GENERATED_IDS, CallValues, Edit, is_valid, kept, kept_arguments, readable
 from toolstream_core.clients.grouping import Grouping
-from toolstream_core.clients.model import ClientModel, Entry, Kept
-from toolstream_core.model import Call, EventContent, Fragment
+from toolstream_core.clients.model import ClientModel, Entry, Kept, ResolvedEvent
+from toolstream_core.model import Call, Fragment
 from toolstream_core.protocols.protocol import CallForm
 
 _UNREAD: Final = "does not read the events that contain the call"
@@ -154,14 +154,6 @@ _CUT: Final = r"\\(?:u[0-9a-fA-F]{0,3})?"
 _CUT_ESCAPE: Final = re.compile(rf"(?<!\\)(?:\\\\)*({_CUT}|\\u[dD][89abAB][0-9a-fA-F]{{2}}(?:{_CUT})?)\Z")
 """An escape that is cut off, or the first code unit of a surrogate pair, at the end of a part of a JSON string."""
 _HIGH_SURROGATES: Final = ("\ud800", "\udbff")
-
-
-class ResolvedEvent(NamedTuple):
-    """An event of a response, with its fragments in the calls that they belong to, as a `Sink` gets it."""
-
-    number: int
-    content: EventContent
-    resolved: Sequence[ResolvedFragment]
 
 
 def intended(calls: Sequence[Call], events: Sequence[ResolvedEvent]) -> Iterator[Change]:

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, override
 
 from toolstream_core.calls import OpenCall, ResolvedFragment
-from toolstream_core.clients.stepping import ResolvedEvent, reported_places
+from toolstream_core.clients.model import ResolvedEvent
+from toolstream_core.clients.stepping import reported_places
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import Session
 from toolstream_core.engine.sink import Sink

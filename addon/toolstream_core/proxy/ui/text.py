@@ -8,7 +8,7 @@ from typing import Final
 
 from toolstream_core.calls import ResolvedFragment
 from toolstream_core.calls.json_text import same
-from toolstream_core.clients.stepping import ResolvedEvent
+from toolstream_core.clients.model import ResolvedEvent
 from toolstream_core.model import ABSENT, Call, Kind, Record
 from toolstream_core.printable import printable, quoted, quoted_text, word
 from toolstream_core.protocols.requests.conversation import ReturnedCall
