@@ -11,8 +11,6 @@ from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.body import Fields, spans
 from toolstream_core.redaction.channels import framing
 from toolstream_core.redaction.finder import SecretFinder
-from toolstream_core.redaction.headers import header_sensitivity
-from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.redaction.strings import edited, leaves
 
@@ -22,11 +20,6 @@ MIN_SECRET: Final = 6
 _FRAGMENT: Final = 64
 """Characters up to which a text is remembered: models repeat their tokens, clients their paths; each is in the log."""
 _PLAIN: Final = Redaction()
-
-
-def is_secret_header(name: str) -> bool:
-    """Whether a header of this name carries a secret."""
-    return header_sensitivity(name) is Sensitivity.STRONG
 
 
 def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:

@@ -12,7 +12,7 @@ from toolstream_core.agents import AGENTS, Upstream
 from toolstream_core.clients.deviations import FOLLOWS_PROTOCOL, QUIRKS, projects
 from toolstream_core.clients.fit import possible_deviations
 from toolstream_core.clients.model import AXES, STANDARD
-from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, repair
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.report import catalogue
 from toolstream_core.report.columns import table
@@ -278,7 +278,7 @@ def _with_defects(found: _Found, healthy: Healthy, usual: Received, useless: set
 
 def _changed(healthy: Healthy, words: Words) -> Received:
     """The stream that a client receives with these settings."""
-    changed = rewritten(ReceivedBytes(healthy.exchange, healthy.body), settings(words))
+    changed = repair(ReceivedBytes(healthy.exchange, healthy.body), settings(words)).response
     assert changed is not None
     return Received(changed)
 

@@ -16,7 +16,7 @@ from toolstream_core.clients.advice import Advice, advise, tried_repairs
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import KEYS
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Entries, Id, Invalid, Kept, Key, Name
-from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, repair
 from toolstream_core.clients.stepping import reads
 from toolstream_core.faults.presets import PRESETS
 from toolstream_core.model import StreamFacts
@@ -220,7 +220,7 @@ def test_a_cut_off_call_is_repaired_by_a_disconnect() -> None:
     cut = response(HEADER, more('{"x": 1, "y'), finish=None, done=False)
     model = STANDARD.with_deviations([Invalid.COMPLETED])
     assert options(model, cut) == ["--set toolstream_repair=cut-off-call"]
-    assert rewritten(cut, settings(Words(repair=["cut-off-call"]))) is None
+    assert repair(cut, settings(Words(repair=["cut-off-call"]))).response is None
 
 
 def test_missing_ids_matter_unless_the_client_makes_up_its_own() -> None:
@@ -242,7 +242,7 @@ def test_an_unsafe_repair_is_advised_if_no_safe_one_helps() -> None:
 def test_a_finish_reason_with_a_fragment_is_sent_apart() -> None:
     """A client that skips the calls of the event with the finish reason is helped by `finish-apart`."""
     model = STANDARD.with_deviations([Entries.BEFORE_FINISH])
-    both = rewritten(VALID, settings(Words(shape=["finish-with-calls"])))
+    both = repair(VALID, settings(Words(shape=["finish-with-calls"]))).response
     assert both is not None
     assert options(model, both)[:1] == ["--set toolstream_shape=finish-apart"]
 
@@ -270,7 +270,7 @@ def test_advice_for_presets_helps_each_client(preset: str) -> None:
         found = Explainer().explain_response(given, echo)
         assert found is not None, model.deviations
         for one in advise(found.model, given, [*found.others, *found.common]) or ():
-            sent = rewritten(given, settings(Words([one.repair], [one.shape])))
+            sent = repair(given, settings(Words([one.repair], [one.shape]))).response
             assert sent is not None
             assert sent.body != given.body
             assert Received(sent).is_understood(model, intended), (model.deviations, one)

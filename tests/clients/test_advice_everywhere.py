@@ -13,7 +13,7 @@ from toolstream_core.clients.advice import advise
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.fit import possible_deviations
 from toolstream_core.clients.model import STANDARD
-from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, repair
 from toolstream_core.clients.stepping import reads
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.faults.presets import PRESETS
@@ -85,7 +85,7 @@ def check(number: int, given: ReceivedBytes) -> int:
         others = [*found.others, *found.common]
         for option in advise(found.model, given, others) or ():
             tried += 1
-            sent = rewritten(given, settings(Words([option.repair], [option.shape])))
+            sent = repair(given, settings(Words([option.repair], [option.shape]))).response
             if sent is None:
                 assert got.intended == []
                 continue

@@ -16,7 +16,7 @@ from toolstream_core.clients import explanation
 from toolstream_core.clients.advice import Advice, advise
 from toolstream_core.clients.explanation import Explainer, Explanation
 from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Key
-from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, repair
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import named
@@ -339,7 +339,7 @@ def test_a_malformed_response_is_explained_only_by_clients_that_read_healthy_one
     (sent,) = Received(valid).intended
     names = []
     for fault in ([], ["unclosed-call"], ["double-encoded-arguments"]):
-        got = rewritten(valid, settings(Words(fault=fault)))
+        got = repair(valid, settings(Words(fault=fault))).response
         assert got is not None
         found = explain_alone(got, echoed((sent.id, "f", "{}")))
         names.append(found and found.names)
@@ -362,7 +362,7 @@ def faulty(protocol: str, fault: str) -> tuple[ReceivedBytes, str]:
     """A response with a call of `get_weather` and a fault, and the id of the call."""
     response = HealthyResponse(model="m", request={}, calls=(HealthyCall("get_weather", '{"city": "Oslo"}'),))
     valid = ReceivedBytes(StreamFacts(), b"".join(named(protocol).healthy_stream(response)))
-    got = rewritten(valid, settings(Words(fault=[fault])))
+    got = repair(valid, settings(Words(fault=[fault]))).response
     assert got is not None
     return got, Received(got).calls[0].id
 
@@ -389,7 +389,7 @@ def test_a_client_that_understood_two_calls_does_not_keep_only_the_last() -> Non
     """It keys by index, and an opening event replaces the call before it."""
     calls = (HealthyCall("get_weather", '{"city": "Oslo"}'), HealthyCall("read_file", '{"path": "a"}'))
     healthy = b"".join(named("cohere-v2").healthy_stream(HealthyResponse(model="m", request={}, calls=calls)))
-    got = rewritten(ReceivedBytes(StreamFacts(), healthy), settings(Words(fault=["reused-index"])))
+    got = repair(ReceivedBytes(StreamFacts(), healthy), settings(Words(fault=["reused-index"]))).response
     assert got is not None
     last = Received(got).calls[-1]
     returned = echoed((last.id, "read_file", '{"path": "a"}'))
@@ -487,7 +487,7 @@ def test_advice_for_recorded_clients_gives_them_the_intended_calls(shared: Path)
         found = Explainer().explain(named(cell["dialect"]).call_form, got.events, sent)
         assert found is not None
         for one in (advise(found.model, response, found.others) or ())[:1]:
-            tried = rewritten(response, settings(Words([one.repair], [one.shape])))
+            tried = repair(response, settings(Words([one.repair], [one.shape]))).response
             assert (tried is None) == (not got.intended), (cell["client"], cell["stream"], one)
             if tried is not None:
                 entries = Received(tried).entries

@@ -13,7 +13,7 @@ from tests.e2e.clients.reports import REPORTS, Reported
 from tests.e2e.clients.streams import saved
 from toolstream_core.clients.explanation import Explainer
 from toolstream_core.clients.model import STANDARD
-from toolstream_core.clients.received import Received, ReceivedBytes, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, repair
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.registry import claiming
@@ -62,7 +62,7 @@ def helped(report: Reported) -> ReceivedBytes:
         assert protocol is not None
         return ReceivedBytes(StreamFacts(), b"".join(protocol.streamed(json.loads(complete.body), first.request)))
     words = Words(repair=[value]) if name == "repair" else Words(shape=[value])
-    made = rewritten(response(report), settings(words))
+    made = repair(response(report), settings(words)).response
     assert made is not None
     return made
 
@@ -102,7 +102,7 @@ def test_the_defect_can_be_injected_into_a_valid_stream(report: Reported) -> Non
     path = saved(report.flow)[0].path
     flow = "openai-responses-single" if path.endswith("/responses") else "openai-chat-single"
     healthy = report._replace(flow=flow)
-    faulty = rewritten(response(healthy), settings(Words(fault=[report.fault])))
+    faulty = repair(response(healthy), settings(Words(fault=[report.fault]))).response
     assert faulty is not None
     assert faulty.body != response(healthy).body
     assert not runs(healthy, faulty.body)

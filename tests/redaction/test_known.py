@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from tests.grouped import Case, grouped
-from toolstream_core.redact import is_secret_header, redacted
+from toolstream_core.redact import redacted
 from toolstream_core.redaction import Redaction, redacted_body, redacted_fields, redacted_path, redacted_text
+from toolstream_core.redaction.headers import is_secret_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from toolstream_core.clients.deviations import projects
 from toolstream_core.clients.model import STANDARD, ClientModel
-from toolstream_core.clients.received import Received, ReceivedBytes, repair, rewritten
+from toolstream_core.clients.received import Received, ReceivedBytes, repair
 from toolstream_core.faults.clients import CLIENTS
 from toolstream_core.model import Call, Record, Severity
 from toolstream_core.model.record import runs_on_client
@@ -96,7 +96,7 @@ def _first_that_help(steps: Iterable[Iterable[Advice]], models: Sequence[ClientM
 
 def _helps(models: Sequence[ClientModel], trial: _Trial, tried: Advice) -> bool:
     """Whether all of the models understand the response under some options."""
-    sent = rewritten(trial.response, settings(Words([tried.repair], [tried.shape])))
+    sent = repair(trial.response, settings(Words([tried.repair], [tried.shape]))).response
     if sent is None:
         return not trial.intended
     if trial.only_break:

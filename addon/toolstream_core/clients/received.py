@@ -40,13 +40,8 @@ class Repaired(NamedTuple):
     """The name of the defect for which it ends with a disconnect."""
 
 
-def rewritten(response: ReceivedBytes, tried: Settings) -> ReceivedBytes | None:
-    """The response after its repair with some settings; `None` if it ends with a disconnect, and no call runs."""
-    return repair(response, tried).response
-
-
 def repair(response: ReceivedBytes, tried: Settings) -> Repaired:
-    """As `rewritten`, with the changes."""
+    """Repair a response with some settings."""
     session = Session(response.exchange, tried)
     sent = [*session.feed(response.body), *session.end(broken=response.broken)] if response.body else []
     record = session.record(broken=response.broken)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from toolstream_core.calls import OpenCall
 from toolstream_core.engine.chain import StageSet
 from toolstream_core.model import Change, Event, EventContent, Phase, SkippedRun
-from toolstream_core.wire.frame import Frame, Framer, TextFramer
+from toolstream_core.wire.frame import Frame, Framer
 from toolstream_core.wire.json_value import scanstring
 
 # The events of a long call, or of a long text, differ only in one string, the sequence number, token counts, and
@@ -231,7 +231,7 @@ class FastPath:
         fast: bool = True,
     ) -> None:
         """`read` and `quiet` as in `WireProtocol`. Without `fast` every event is parsed; the result is the same."""
-        self._framer = framer if fast and isinstance(framer, TextFramer) else None
+        self._framer = framer if fast and framer.end else None
         """Counts the frames that are not split off; `None` if every frame is."""
         self._read = read
         self._is_quiet = quiet

@@ -25,7 +25,7 @@ from toolstream_core.protocols.requests import match_key
 from toolstream_core.settings import NOTHING, Settings
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire.body import BodyDecoder, BodyFraming
-from toolstream_core.wire.frame import CONTENT_TYPES, DamagedFrame, Form, Frame, Framer, TextFramer
+from toolstream_core.wire.frame import CONTENT_TYPES, DamagedFrame, Form, Frame, Framer
 from toolstream_core.wire.json_framings import DocumentFramer
 from toolstream_core.wire.sse import SseFramer
 from toolstream_core.wire.write import writer_for
@@ -222,7 +222,7 @@ class Session:
             passes = fast is not None and not fast.is_idle
             if fast is not None and passes:
                 at = fast.forward_frames(data, at, self._output.send_part)
-            if (passes or end - at > _STEP) and isinstance(framer, TextFramer):
+            if (passes or end - at > _STEP) and framer.end:
                 found = data.find(framer.end, at if framer.holding else at + _STEP)
                 stop = end if found < 0 else found + len(framer.end)
             if at < stop:

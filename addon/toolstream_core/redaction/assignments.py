@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, parameter_sensitivity
+from toolstream_core.redaction.strings import Span
 
 
 def has(text: bytes, signs: tuple[bytes, ...]) -> bool:
@@ -19,8 +20,6 @@ def has(text: bytes, signs: tuple[bytes, ...]) -> bool:
             return True
     return False
 
-
-type Span = tuple[int, int]
 
 # A part of every name that counts.
 _STEMS: Final = (

@@ -17,7 +17,7 @@ from toolstream_core.redaction.names import Sensitivity
 from toolstream_core.redaction.settings import Redaction, TextMode
 from toolstream_core.redaction.shapes import SHAPES
 from toolstream_core.redaction.signatures import Signatures, without
-from toolstream_core.redaction.strings import Edit, Leaf, beside_escapes, edited, leaves
+from toolstream_core.redaction.strings import Edit, Leaf, Span, beside_escapes, edited, leaves
 from toolstream_core.wire.aws_event_stream import (
     PRELUDE,
     DamageError,
@@ -28,8 +28,6 @@ from toolstream_core.wire.aws_event_stream import (
     unwrap,
 )
 from toolstream_core.wire.frame import Frame
-
-type Span = tuple[int, int]
 
 _LONGEST: Final = 128
 _NAME: Final = 64

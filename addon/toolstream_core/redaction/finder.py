@@ -16,7 +16,7 @@ from toolstream_core.redaction.assignments import is_placeholder, looks_random
 from toolstream_core.redaction.names import Sensitivity, field_sensitivity, normal
 from toolstream_core.redaction.settings import Redaction
 from toolstream_core.redaction.shapes import ANY_SHAPE, MODEL_WORDS, SHAPES, WORDS
-from toolstream_core.redaction.strings import Edit, Unescaped, Unquoted, beside_escapes, has_quoted
+from toolstream_core.redaction.strings import Edit, Span, Unescaped, Unquoted, beside_escapes, has_quoted
 
 RUN: Final = 16
 """Every key has this many consecutive characters."""
@@ -92,8 +92,6 @@ _DEEPEST: Final = 4
 _SHORT: Final = 1024
 _SIGNS: Final = (*assignments.SIGNS, *marked.SIGNS)
 _SIGN: Final = re.compile(_any_of(sign.decode("latin-1") for sign in _SIGNS).encode("latin-1"))
-
-type Span = tuple[int, int]
 
 
 class SecretFinder:

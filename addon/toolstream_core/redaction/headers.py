@@ -41,14 +41,14 @@ _SHORT: Final = 512
 
 
 @lru_cache(maxsize=4096)
-def header_sensitivity(name: str) -> Sensitivity:
-    """The sensitivity of a header or a trailer, in any case."""
+def is_secret_header(name: str) -> bool:
+    """Whether a header or a trailer of this name carries a secret, in any case."""
     plain = normal(name.lower())
     if plain in _HARMLESS_HEADERS:
-        return Sensitivity.NONE
+        return False
     if _HEADER_WORDS.search(plain) or _HEADER_IDENTITIES.search(plain):
-        return Sensitivity.STRONG
-    return Sensitivity.STRONG if field_sensitivity(plain) is Sensitivity.STRONG else Sensitivity.NONE
+        return True
+    return field_sensitivity(plain) is Sensitivity.STRONG
 
 
 def redacted_fields(
@@ -63,7 +63,7 @@ def _value(name: bytes, value: bytes, redaction: Redaction, known: Sequence[str]
     if plain in _COOKIES:
         return _COOKIE.sub(_without_cookie, value)
     named = normal(plain) in {normal(one) for one in redaction.names}
-    if named or header_sensitivity(plain) is Sensitivity.STRONG:
+    if named or is_secret_header(plain):
         found = _SCHEME.fullmatch(value)
         assert found is not None
         return (found[1] or b"") + b"*" * len(found[2])
@@ -136,7 +136,7 @@ def _carried(headers: Iterable[tuple[str, str]], path: str) -> Iterator[str]:
     for name, value in headers:
         if name.lower() in _COOKIES:
             yield from _cookie_values(value)
-        elif header_sensitivity(name) is Sensitivity.STRONG:
+        elif is_secret_header(name):
             yield from _credentials(value)
     for user in _USER.findall(path):
         yield from (unquote(part) for part in user.split(":"))

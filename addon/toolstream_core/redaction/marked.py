@@ -19,8 +19,7 @@ from toolstream_core.redaction.assignments import (
     looks_random,
 )
 from toolstream_core.redaction.names import Sensitivity
-
-type Span = tuple[int, int]
+from toolstream_core.redaction.strings import Span
 
 # Each word without its first letter where that may be a capital outside ASCII.
 _ENGLISH: Final = ("password", "passcode", "passphrase")

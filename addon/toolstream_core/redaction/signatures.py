@@ -11,9 +11,7 @@ from typing import Final
 
 from toolstream_core.redaction.channels import Framing
 from toolstream_core.redaction.finder import SecretFinder
-from toolstream_core.redaction.strings import INSIDE, Edit, Leaf
-
-type Span = tuple[int, int]
+from toolstream_core.redaction.strings import INSIDE, Edit, Leaf, Span
 
 
 def _places(*places: str) -> frozenset[tuple[bytes, bytes]]:

@@ -20,6 +20,10 @@ _QUOTED_LENGTH: Final = 3
 _SPACED: Final = re.compile(rb"[?&][\w.\[\]-]{1,64}=[^&\s+]{0,8192}\+")
 
 
+type Span = tuple[int, int]
+"""The beginning and the end of a part of a text."""
+
+
 class Edit(NamedTuple):
     """Bytes that replace the same number of others."""
 

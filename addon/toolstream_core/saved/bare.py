@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolstream_core.model import ABSENT, Json
-from toolstream_core.saved.exchange import Exchange, Headers, chunk_table, header, listed_headers, read_headers
+from toolstream_core.saved.exchange import Exchange, Headers, chunk_table, header, listed_headers, read_headers, timed
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.write import encoded
@@ -71,7 +71,7 @@ def read(response: Path, source: str) -> Exchange:
         response_headers=headers,
         body=body,
         began=float(started) if isinstance(started, int | float) else 0.0,
-        table=chunk_table(json_access.get(manifest, "chunks"), len(body)),
+        chunks=timed(body, chunk_table(json_access.get(manifest, "chunks"), len(body))),
         broken=broken if isinstance(broken, str) else None,
     )
 

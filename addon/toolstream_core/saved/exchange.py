@@ -93,14 +93,14 @@ class Exchange:
         status: int = 200,
         response_headers: Headers = (),
         body: bytes = b"",
-        table: Sequence[tuple[int, int]] = (),
+        chunks: Sequence[Chunk] = (),
         missing: str | None = None,
         **more: Any,
     ) -> Self:
         """An exchange from HTTP messages without content coding.
 
-        `table` has the milliseconds and bytes of each chunk of `body`, if known; it is ignored if it belongs to
-        another body. `missing` is why there is no body, if that was not saved. `more` are other fields.
+        `chunks` are in place of `body` if their times are known. `missing` is why there is no body, if that was not
+        saved. `more` are other fields.
         """
         host, path = _split(url)
         facts = StreamFacts(
@@ -111,7 +111,6 @@ class Exchange:
             status=status,
             request=parse(request_body) if request_body else ABSENT,
         )
-        fits = bool(table) and sum(size for _, size in table) == len(body)
         return cls(
             facts=facts,
             method=method,
@@ -119,10 +118,10 @@ class Exchange:
             request_headers=request_headers,
             request_body=request_body,
             response_headers=response_headers,
-            chunks=[*Cut(body, [size for _, size in table])] if fits else [body],
-            times=[when for when, _ in table] if fits else [],
+            chunks=[chunk.data for chunk in chunks] or [body],
+            times=[chunk.after for chunk in chunks],
             secrets=known_secrets(request_headers, path),
-            missing=missing if not body and was_llm(facts, method.upper()) else None,
+            missing=missing if not (body or chunks) and was_llm(facts, method.upper()) else None,
             **more,
         )
 
@@ -182,9 +181,9 @@ class Cut:
             at += size
 
 
-def timed(body: bytes, table: Sequence[tuple[int, int]]) -> Iterator[Chunk]:
-    """The chunks of a body with their times; `table` as for `Exchange.of`."""
-    return (Chunk(when, part) for (when, _), part in zip(table, Cut(body, [size for _, size in table]), strict=True))
+def timed(body: bytes, table: Sequence[tuple[int, int]]) -> list[Chunk]:
+    """The chunks of a body with their times; `table` has the milliseconds and bytes of each."""
+    return [Chunk(when, part) for (when, _), part in zip(table, Cut(body, [size for _, size in table]), strict=True)]
 
 
 class NewBody(NamedTuple):

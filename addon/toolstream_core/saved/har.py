@@ -12,6 +12,7 @@ from typing import Final
 
 from toolstream_core.model import Json
 from toolstream_core.saved.exchange import Change, Exchange, UnreadableError, from_base64, plain_body, read_headers
+from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, SavedResponse, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
@@ -97,9 +98,8 @@ def _socket_exchange(socket: Exchange, number: int, response: SavedResponse) -> 
         status=200,
         reason="OK",
         response_headers=(("content-type", CONTENT_TYPES[Form.LINES]),),
-        body=b"".join(line for _, line in response.lines),
+        chunks=[Chunk(*line) for line in response.lines],
         began=response.request_message.at,
-        table=[(when, len(line)) for when, line in response.lines],
         line_ends=response.line_ends.places,
         broken=response.broken,
         ended=response.messages[-1].at if response.messages else 0.0,

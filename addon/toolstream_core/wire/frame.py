@@ -156,6 +156,9 @@ class Framer(ABC):
     alone, not on the cut; only where its parts begin does.
     """
 
+    end = b""
+    """The usual end of a frame whose framing consists of lines: equal bytes are split in the same way everywhere."""
+
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         """Frames over `max_frame` bytes are forwarded unread."""
         self._max = max_frame
@@ -235,10 +238,3 @@ class Framer(ABC):
         raw = bytes(self._held)
         self._held.clear()
         return raw
-
-
-class TextFramer(Framer):
-    """A framing whose frames are complete lines: equal bytes are split in the same way everywhere."""
-
-    end: bytes
-    """The usual end of a frame."""

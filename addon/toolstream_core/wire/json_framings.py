@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 import re
 
-from toolstream_core.wire.frame import MAX_FRAME, Frame, Framer, TextFramer
+from toolstream_core.wire.frame import MAX_FRAME, Frame, Framer
 from toolstream_core.wire.sse import BOM
 
 
-class LineFramer(TextFramer):
+class LineFramer(Framer):
     """Cuts a body at its line feeds. Blank lines open the next frame.
 
     The last line may lack its line feed and is then a frame with data all the same: `trailing` only means

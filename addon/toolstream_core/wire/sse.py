@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import re
 
-from toolstream_core.wire.frame import MAX_FRAME, Frame, TextFramer
+from toolstream_core.wire.frame import MAX_FRAME, Frame, Framer
 
 BOM = b"\xef\xbb\xbf"
 _END = re.compile(rb"\n(?:\r?\n|\r(?!\n|\Z))|\r\r")
@@ -43,7 +43,7 @@ _SPACE = 0x20
 _WAITING = b"\n\r"
 
 
-class SseFramer(TextFramer):
+class SseFramer(Framer):
     """Splits an event stream into its blocks.
 
     An incomplete block at the end is a frame marked `trailing` with data, although the standard would not dispatch it.

@@ -19,7 +19,8 @@ from toolstream_core.proxy.deliveries import RESENT
 from toolstream_core.proxy.flow_facts import REPLAY, opens_socket
 from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.verdicts import LiveVerdict
-from toolstream_core.redact import HIDDEN, is_secret_header, raised_at, redacted
+from toolstream_core.redact import HIDDEN, raised_at, redacted
+from toolstream_core.redaction.headers import is_secret_header
 from toolstream_core.report.columns import Label, plain
 from toolstream_core.report.jsonform import record_object
 from toolstream_core.report.lines import EndLines
