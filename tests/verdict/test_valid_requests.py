@@ -111,6 +111,8 @@ def test_gemini_3_requires_its_signatures(model: str, *, signed: bool, prompted:
     assert judge(record.calls, conversation({"contents": contents})).outcome is outcome
     extra = {"extra_content": {"google": {"thought_signature": "c2lnbg=="}}} if signed else {}
     messages = [said({**A_, **extra}), result("c1"), *([ASKED] if prompted else [])]
+    wrapped = {"model": model, "project": "p", "request": {"contents": contents}}
+    assert conversation(wrapped) == conversation({"contents": contents})
     record = read_body([chat_stream(model)], StreamFacts(path="/v1/chat/completions"))
     assert record is not None
     assert judge(record.calls, conversation({"messages": messages})).outcome is outcome

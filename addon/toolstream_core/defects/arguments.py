@@ -54,7 +54,7 @@ OBJECT_ARGUMENTS: Final = Defect(
 )  # fmt: skip
 CUMULATIVE_ARGUMENTS: Final = Defect(
     "TS205", "cumulative-arguments", "arguments", ERROR, SAFE, (*_STREAMED, BEDROCK),
-    "each delta repeats all arguments sent so far",
+    "a delta repeats all arguments sent so far",
     _AS_MEANT,
     may_refuse=True,
     keys=ARGUMENT_KEYS,

@@ -49,6 +49,7 @@ CHAT = {"model": "m", "messages": HI}
         ("/v1/responses", {"model": "m", "input": "hi"}, "openai-responses"),
         ("/v1/messages?beta=true", {"model": "m", "max_tokens": 1, "messages": HI}, "anthropic"),
         ("/v1beta/models/g:generateContent", {"contents": []}, "gemini"),
+        ("/v1internal:streamGenerateContent", {"model": "m", "request": {"contents": []}}, "gemini"),
         ("/v1beta/interactions", {"model": "m", "input": "hi"}, "gemini-interactions"),
         ("/v1beta1/projects/p/locations/global/interactions", {"agent": "a", "input": []}, "gemini-interactions"),
         ("/v2/chat", CHAT, "cohere-v2"),

@@ -20,6 +20,7 @@ SCHEMA = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
         {"tools": [{"type": "function", "name": "f", "parameters": SCHEMA}]},
         {"tools": [{"name": "f", "input_schema": SCHEMA}]},
         {"tools": [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": SCHEMA}]}]},
+        {"request": {"contents": [], "tools": [{"functionDeclarations": [{"name": "f", "parameters": SCHEMA}]}]}},
     ],
 )
 def test_declared_tools_are_read(request_body: object) -> None:

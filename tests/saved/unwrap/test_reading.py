@@ -19,6 +19,8 @@ from toolstream_core.saved.files import responses
 from toolstream_core.saved.flowfile import responses_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolstream_core.model import Record
 
 NAMES = (
@@ -95,3 +97,14 @@ def test_one_event_is_no_complete_response(name: str, calls: int, indent: int | 
     (record,) = read(path)
     assert len(record.calls) == calls
     assert record.calls[0].name == "get_time"
+
+
+@pytest.mark.parametrize(
+    "printed", [repr, lambda line: f"line: {line!r}", lambda line: json.dumps({"msg": line.decode()})]
+)
+def test_event_names_in_strings_of_their_own_are_kept(printed: Callable[[bytes], str], tmp_path: Path) -> None:
+    """Lines that Python prints as bytes, or a log as records: the name of an event is one before its data."""
+    path = tmp_path / "pasted"
+    path.write_text("".join(f"{printed(line)}\n" for line in bare("anthropic-parallel").splitlines() if line))
+    (record,) = read(path)
+    assert (comparable(record), record.findings) == (expected("anthropic-parallel"), [])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from toolstream_core.model import ABSENT, Json
+from toolstream_core.protocols.requests.tools import unwrapped
 from toolstream_core.wire import json_access
 
 
@@ -76,7 +77,7 @@ class Conversation:
     lone: frozenset[str] = frozenset()
     """The ids of results whose call the request does not contain, although the server stores nothing."""
     prompted: bool = False
-    """Whether its last entry is a message of the user, without results."""
+    """Whether its last entry has a text of the user."""
 
 
 class Mention(NamedTuple):
@@ -119,7 +120,7 @@ def conversation(request: Json) -> Conversation:
         stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
         previous(request),
         frozenset() if stored else frozenset(one.id for one in results if one.id) - {call.id for call in calls},
-        bool(entries) and _is_prompt(entries[-1]) and not any(_results(entries[-1])),
+        any(_prompts(entries[-1:])),
     )
 
 
@@ -202,7 +203,7 @@ def opening(request: Json) -> str:
 def after_last_response(request: Json) -> dict[str, Json]:
     """A request with only the messages after the assistant's last one."""
     for key in _HISTORY:
-        entries = json_access.items(json_access.get(request, key))
+        entries = json_access.items(json_access.get(unwrapped(request), key))
         if entries:
             last = max((at for at, entry in enumerate(entries) if _is_response(entry)), default=-1)
             return {key: entries[last + 1 :]}
@@ -224,7 +225,7 @@ def _has_lone_result(items: list[Json], calls: tuple[ReturnedCall, ...]) -> bool
 
 def _history(request: Json) -> list[Json]:
     """The messages; a prompt alone is one, and Gemini also accepts a single content in place of the list."""
-    values = [json_access.get(request, key) for key in _HISTORY]
+    values = [json_access.get(unwrapped(request), key) for key in _HISTORY]
     return [entry for value in values for entry in ([value] if isinstance(value, str) else json_access.items(value))]
 
 

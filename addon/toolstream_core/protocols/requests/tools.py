@@ -44,6 +44,12 @@ class ToolChoice(NamedTuple):
     """Whether the response may make one call at most."""
 
 
+def unwrapped(request: Json) -> Json:
+    """The request of the Gemini API: Code Assist, which gemini-cli uses, puts it into `request`, beside the model."""
+    inner = json_access.get(request, "request")
+    return inner if json_access.get(inner, "contents") is not ABSENT else request
+
+
 def offered(request: Json) -> list[OfferedTool]:
     """The tools that the client runs and that are loaded, in their order."""
     found: list[OfferedTool] = []
@@ -95,7 +101,8 @@ def parameters(schemas: Mapping[str, Json]) -> dict[str, Parameters]:
 
 def lists_all(request: Json) -> bool:
     """Whether a call can name no other tool than those of the request: the provider's own tools have other names."""
-    further = any(json_access.get(request, key) not in (ABSENT, None) for key in _FURTHER)
+    own = unwrapped(request)
+    further = any(json_access.get(own, key) not in (ABSENT, None) for key in _FURTHER)
     return not further and all(json_access.get(tool, "type") in _RUN_BY_CLIENT for tool, _ in _defined(request))
 
 
@@ -162,7 +169,7 @@ def _defined(request: Json) -> Iterator[tuple[Json, str]]:
     `additional_tools` is how Codex offers its tools: https://github.com/openai/codex. A namespace holds functions and
     custom tools: https://developers.openai.com/api/docs/guides/tools-tool-search.
     """
-    yield from _flat(json_access.get(request, "tools"), "")
+    yield from _flat(json_access.get(unwrapped(request), "tools"), "")
     yield from _flat(json_access.get(request, "toolConfig", "tools"), "")
     for item in json_access.items(json_access.get(request, "input")):
         if json_access.get(item, "type") in _BRINGS_TOOLS:

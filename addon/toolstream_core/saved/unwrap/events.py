@@ -174,6 +174,11 @@ class _Line:
     """Whether an event was found in it."""
 
 
+def _place(group: Group) -> str:
+    """The place of strings, as a key that no prefix of a line has."""
+    return f"{group.prefix}\n{group.path}"
+
+
 class Scanner:
     """Reads lines one after the other."""
 
@@ -195,7 +200,7 @@ class Scanner:
         self._prefix = ""
         """The text before the open value."""
         self._names: dict[str, str] = {}
-        """The event name of the next data after a prefix."""
+        """The event name of the next data after a prefix, or of the next string at a place."""
         self._prefixes = {""}
         """The texts before events so far: a line with no other text counts as blank."""
 
@@ -297,6 +302,7 @@ class Scanner:
 
     def _take(self, line: _Line, start: re.Match[str]) -> list[Found]:
         line.tries += 1
+        named = len(self._names)
         before = line.text[: start.start()] if line.before is None else line.before
         value = None
         if start["event"] is not None:
@@ -309,6 +315,7 @@ class Scanner:
                 line.failed = line.failed or place
                 if line.opened is None and OpenValue("", line.text[start.start() :]).open:
                     line.opened = place
+            line.named = line.named or len(self._names) > named
         found, line.at = value or ([], start.end())
         for one in found:
             if one.protocol is not None:
@@ -385,6 +392,7 @@ class Scanner:
         found = list(inner.scan(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
         self.elided = self.elided or inner.elided
         if not any(one.protocol or one.data == _DONE for one in found):
+            self._names.update((_place(group), name) for name in inner._names.values())
             return []
         alone = len(found) >= _WHOLE_STREAM and any(one.ends for one in found)
         if alone and text in self._texts:
@@ -393,6 +401,7 @@ class Scanner:
         self.streams += alone
         for one in found:
             one.group = group._replace(notation=f"string of {one.group.notation}")
+            one.name = one.name or self._names.pop(_place(group), "")
             one.before = before
             one.stream = self.streams if alone else 0
             one.request = request
