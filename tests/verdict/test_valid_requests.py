@@ -12,6 +12,7 @@ from toolstream_core.engine.session import read_body
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.requests.conversation import conversation
 from toolstream_core.verdict import Outcome, judge
+from toolstream_core.verdict.conversations import Conversations, SentResponse
 
 A_, B_ = returned("c1", "ls", '{"p":1}'), returned("c2", "cat", '{"q":"x"}')
 ASKED = {"role": "user", "content": "stop"}
@@ -116,3 +117,58 @@ def test_gemini_3_requires_its_signatures(model: str, *, signed: bool, prompted:
     record = read_body([chat_stream(model)], StreamFacts(path="/v1/chat/completions"))
     assert record is not None
     assert judge(record.calls, conversation({"messages": messages})).outcome is outcome
+
+
+def thinking_stream(reasoning: str) -> bytes:
+    """A response with a call, after reasoning or without it."""
+    deltas = [{"reasoning_content": reasoning}, {"tool_calls": [{"index": 0, **A_}]}]
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
+    return b"".join(f"data: {json.dumps({'choices': [one]})}\n\n".encode() for one in choices) + b"data: [DONE]\n\n"
+
+
+THINKS, DENIES = ({"thinking": {"type": kind}} for kind in ("enabled", "disabled"))
+
+
+@pytest.mark.parametrize(
+    ("request_", "reasoning", "returned_with", "prompted", "outcome"),
+    [
+        ({"model": "deepseek-reasoner"}, "Hm.", {}, False, Outcome.INVALID_REQUEST),
+        ({"model": "deepseek-reasoner"}, "Hm.", {"reasoning_content": "Hm."}, False, Outcome.OK),
+        ({"model": "deepseek-reasoner"}, "Hm.", {"reasoning_content": ""}, False, Outcome.OK),
+        ({"model": "deepseek-reasoner"}, "Hm.", {}, True, Outcome.OK),
+        ({"model": "deepseek-reasoner"}, "", {}, False, Outcome.OK),
+        ({"model": "deepseek-chat"}, "Hm.", {}, False, Outcome.OK),
+        ({"model": "deepseek-chat", **THINKS}, "Hm.", {}, False, Outcome.INVALID_REQUEST),
+        ({"model": "kimi-k2.5"}, "Hm.", {}, False, Outcome.INVALID_REQUEST),
+        ({"model": "kimi-k2.5", **DENIES}, "Hm.", {}, False, Outcome.OK),
+        ({"model": "vendor/kimi-k2.5", **THINKS}, "Hm.", {}, False, Outcome.OK),
+    ],
+)
+def test_thinking_models_require_their_reasoning(
+    request_: dict[str, Any], reasoning: str, returned_with: dict[str, str], *, prompted: bool, outcome: Outcome
+) -> None:
+    """DeepSeek and Moonshot refuse calls of the current turn without it."""
+    body = thinking_stream(reasoning)
+    messages = [USER, {**said(A_), **returned_with}, result("c1"), *([ASKED] if prompted else [])]
+    first, second = (
+        StreamFacts(path="/v1/chat/completions", request={**request_, "messages": some}) for some in ([USER], messages)
+    )
+    record = read_body([body], first)
+    assert record is not None
+    found: list[Outcome] = []
+    conversations = Conversations[SentResponse](lambda judged: found.append(judged.verdict.outcome))
+    conversations.llm_request("a", first)
+    conversations.response("a", SentResponse.of(record, first.request, body))
+    conversations.llm_request("b", second)
+    assert found == [outcome]
+
+
+def test_a_response_that_the_user_interrupted_has_one_verdict() -> None:
+    """The client disconnected during it: a later message of the user shows nothing more."""
+    found: list[Outcome] = []
+    conversations = Conversations[SentResponse](lambda judged: found.append(judged.verdict.outcome))
+    conversations.request("a", "", conversation({"messages": [USER]}))
+    conversations.response("a", SentResponse(calls=[A]), left=True)
+    conversations.request("b", "", conversation({"messages": [USER, ASKED]}))
+    assert found == [Outcome.ABORTED]

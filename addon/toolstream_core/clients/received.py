@@ -17,6 +17,7 @@ from toolstream_core.model import Call, Event, EventContent, StreamFacts
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.protocol import CallForm, WireProtocol
 from toolstream_core.settings import Settings
+from toolstream_core.verdict.compare import is_name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,8 @@ class Received:
 def _is_read(call: Call, read: SteppedCall) -> bool:
     if call.kind == "custom":
         return (read.name, read.arguments) == (call.name, call.arguments)
-    return read.name == call.name and same(read.arguments, call.arguments)
+    has_name = read.name == call.name or is_name_of(call.name, read.name)
+    return has_name and same(read.arguments, call.arguments)
 
 
 class _Events(Sink):

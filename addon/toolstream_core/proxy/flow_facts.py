@@ -156,13 +156,15 @@ def forwarded_response(
 ) -> ForwardedResponse:
     """`record` is that of the client's response, `broken` how its connection broke, `secrets` those of the request."""
     agent = flow.request.headers.get("user-agent", "")
+    body = sent.body if record.calls else None
     return ForwardedResponse.of(
         record,
         sent.exchange.request,
+        body or b"",
         response_id=sent.response_id if record.calls else "",
         head=head,
         exchange=replace(sent.exchange, request=ABSENT),
-        body=sent.body if record.calls else None,
+        body=body,
         broken=broken,
         client=f"{flow.client_conn.peername[0]} {agent}",
         secrets=secrets,

@@ -136,8 +136,11 @@ class Judging:
             self._conversations.no_response(exchange.source)
             return decided
         got = as_sent(saved) or record
-        name = response_id([saved.body], exchange) if got.calls else ""
-        response = SavedResponse.of(got, exchange.request, response_id=name, ended=saved.ended, secrets=saved.secrets)
+        body = saved.body if got.calls else b""
+        name = response_id([body], exchange)
+        response = SavedResponse.of(
+            got, exchange.request, body, response_id=name, ended=saved.ended, secrets=saved.secrets
+        )
         if got.calls:
             self._keep(exchange.source, received(saved))
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended

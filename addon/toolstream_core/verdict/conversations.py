@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ _CALL = 300
 """Approximate bytes of a call in memory, without its texts."""
 _LOSSY: Final = frozenset(defect.code for defect in DEFECTS if defect.lossy)
 _UNREAD: Final = {UNPARSABLE_DATA.code, UNREADABLE_BODY.code}
+_REASONING: Final = re.compile(rb'"reasoning_content"\s*:\s*"[^"]')
 _FURTHER: Final = _UNREAD | {defect.code for defect in DEFECTS if defect.family == "leak"}
 
 
@@ -36,18 +38,21 @@ class SentResponse:
     """Whether the client may have further calls: from the text, by polling, or from what could not be read here."""
     response_id: str = ""
     """The id by which later requests may name the response (`previous_response_id`)."""
+    reasoned: bool = False
+    """Whether it has reasoning, which some models require in the next request."""
     ended: float = 0.0
     """The time of its end, in seconds since 1970; 0 if unknown."""
 
     @classmethod
-    def of(cls, record: Record, request: Json, **more: Any) -> Self:
-        """The response of `record` to `request`; `more` are the other fields.
+    def of(cls, record: Record, request: Json, data: bytes = b"", **more: Any) -> Self:
+        """The response of `record` to `request`; `data` are its bytes, if they are kept, `more` other fields.
 
         The client may have further calls after the error of a provider, too: `failed_generation` of Groq.
         """
         polled = json_access.get(request, "background") is True
         further = bool(record.error) or polled or any(one.code in _FURTHER for one in record.findings)
-        return cls(calls=tuple(record.calls), dropped=dropped(record), has_further=further, **more)
+        reasoned = bool(record.calls) and _REASONING.search(data) is not None
+        return cls(calls=tuple(record.calls), dropped=dropped(record), has_further=further, reasoned=reasoned, **more)
 
     @property
     def ids(self) -> frozenset[str]:
@@ -502,6 +507,8 @@ class Conversations[A: SentResponse]:
     def _judge(self, slot: Slot[A], sent: A, request: NextRequest) -> int:
         """Report the verdict on a response by the next request. Returns the number of repetitions of the request."""
         new = request.added_to(slot.history, sent.ids)
+        if not sent.reasoned:
+            new = replace(new, unreasoned=frozenset())
         verdict = judge(sent.calls, new, ids_kept=self._ids_kept, dropped=sent.dropped, has_further=sent.has_further)
         again = not (new.calls or new.results or new.texts)
         count = slot.count + 1 if again else 0

@@ -441,6 +441,8 @@ def _judge_form(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Co
         flaws = [one.flaw, *(result.flaw for result in _results_of(one, new))]
         if intended[place].signed and not (one.signed or new.prompted):
             flaws.append("returned without its thought signature, which Gemini 3 requires")
+        if one.id in new.unreasoned and not new.prompted:
+            flaws.append("returned without its `reasoning_content`, which the model requires")
         if flaw := next(filter(None, flaws), ""):
             yield Problem(Outcome.INVALID_REQUEST, place, flaw)
 

@@ -78,6 +78,8 @@ class Conversation:
     """The ids of results whose call the request does not contain, although the server stores nothing."""
     prompted: bool = False
     """Whether its last entry has a text of the user."""
+    unreasoned: frozenset[str] = frozenset()
+    """The ids of calls that were returned without their reasoning, which the model requires if it had any."""
 
 
 class Mention(NamedTuple):
@@ -103,6 +105,8 @@ _ERROR_MARKS: Final = {
 }  # fmt: skip
 _NO_CALLER: Final = re.compile(r"user|system|developer|(?:assistant){2,}")
 """Roles of messages that cannot have calls; some clients join the role of each delta."""
+_THINKING_MODELS: Final = ("deepseek-reasoner", "kimi-k2-thinking", "kimi-k2-thinking-turbo", "kimi-k2.5")
+"""Models that think unless the request denies it, as their providers name them."""
 _REPEATED_TYPE: Final = re.compile(r"(?:function){2,}")
 _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
@@ -121,7 +125,25 @@ def conversation(request: Json) -> Conversation:
         previous(request),
         frozenset() if stored else frozenset(one.id for one in results if one.id) - {call.id for call in calls},
         any(_prompts(entries[-1:])),
+        frozenset(_unreasoned(entries) if _requires_reasoning(request) else ()),
     )
+
+
+def _requires_reasoning(request: Json) -> bool:
+    """Whether the provider refuses calls without `reasoning_content`: DeepSeek and Moonshot, in thinking mode.
+
+    https://api-docs.deepseek.com/guides/thinking_mode, continuedev/continue#10193 and #11600
+    """
+    model, mode = json_access.get(request, "model"), json_access.get(request, "thinking", "type")
+    if not isinstance(model, str) or mode == "disabled":
+        return False
+    return model in _THINKING_MODELS or (mode == "enabled" and model.startswith(("deepseek-", "kimi-")))
+
+
+def _unreasoned(entries: list[Json]) -> Iterator[str]:
+    for entry in entries:
+        if json_access.get(entry, "tool_calls") and json_access.get(entry, "reasoning_content") in (ABSENT, None):
+            yield from (call.id for call in _calls(entry) if call.id)
 
 
 def _placed_results(entries: list[Json], called: Collection[str]) -> Iterator[ToolResult]:
