@@ -93,7 +93,7 @@ def test_the_title_of_a_shape_is_the_first_sentence_of_its_description() -> None
     assert all(SHAPES[name].startswith(f"{title}.") for name, title in titles.items())
 
 
-BY_DIALECT = {wire.protocol: wire for wire in SOCKETS}
+SOCKET_OF = {wire.protocol: wire for wire in SOCKETS}
 """The protocols over WebSockets, by dialect."""
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 
@@ -106,10 +106,10 @@ def test_everything_that_can_be_injected_is_a_case(protocol: WireProtocol) -> No
     assert names[Kind.FAULT] == protocol.injectors.keys()
     assert names[Kind.SHAPE] == protocol.shapes.keys() - {PLAIN_LINES}  # healthy responses have plain lines
     transports = {Transport.HTTP} if protocol.over_http else set()
-    transports |= {Transport.SOCKET} if protocol.name in BY_DIALECT else set()
+    transports |= {Transport.SOCKET} if protocol.name in SOCKET_OF else set()
     assert all(case.transports & transports for case in cases)
     lacking = set() if protocol.over_http else {"recut"}
-    lacking |= set() if protocol.name in BY_DIALECT and BY_DIALECT[protocol.name].lane_key else {"wrong-stream-id"}
+    lacking |= set() if protocol.name in SOCKET_OF and SOCKET_OF[protocol.name].lane_key else {"wrong-stream-id"}
     expected = {defect.name for defect in TRANSIT} - lacking
     assert {group for case in cases if case.kind is Kind.TRANSIT for group in case.groups} == expected
     assert settings(Words(fault=[case.spec for case in cases])).rewrites

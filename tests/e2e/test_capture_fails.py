@@ -29,7 +29,7 @@ MODES: dict[str, dict[str, str]] = {
     "repaired": {"toolstream_repair": "safe"},
     "delayed": {"toolstream_fault": "drip:ms=1"},
 }
-DIALECTS = ("openai-chat", "anthropic", "ollama")
+PROTOCOLS = ("openai-chat", "anthropic", "ollama")
 """Each place fails once in each mode and in each protocol."""
 PLACES = [
     "live_responses:LiveResponses.on_request",
@@ -105,7 +105,7 @@ def test_an_error_loses_no_response_and_the_next_one_is_captured(
 ) -> None:
     """After an internal error the client gets the complete response, the log has no traceback, and captures go on."""
     proxy, folder, mode = capturing
-    protocol = DIALECTS[(PLACES.index(place) + mode) % len(DIALECTS)]
+    protocol = PROTOCOLS[(PLACES.index(place) + mode) % len(PROTOCOLS)]
     sample, mark = MAKERS[protocol]("call_1", "Bern"), len(proxy.output)
     where = "toolstream_core." + ("delivery.sent_bytes:SentBytes.take" if place == "sent" else f"proxy.{place}")
     assert received(proxy, secure, sample, where) == b"".join(sample.chunks)

@@ -32,7 +32,7 @@ PATHS = {
 }
 LINES = "application/x-ndjson"
 CONTENT_TYPES = {"ollama": LINES, "openai-realtime": LINES, "gemini-live": LINES, "bedrock": MESSAGES}
-SOCKET_DIALECTS = {wire.protocol for wire in SOCKETS}
+SOCKET_PROTOCOLS = {wire.protocol for wire in SOCKETS}
 """The protocols that have a WebSocket API."""
 TOOLS = {"get_weather": "city", "get_time": "zone", "ping": ""}
 """The available tools, each with its required parameter."""
@@ -565,7 +565,7 @@ def streams() -> list[Healthy]:
 
 def over_all_transports() -> list[Healthy]:
     """Return all streams; streams of APIs with both transports are also included as WebSocket messages."""
-    socket_streams = [one for one in _streams() if one.protocol in SOCKET_DIALECTS and one.content_type == SSE]
+    socket_streams = [one for one in _streams() if one.protocol in SOCKET_PROTOCOLS and one.content_type == SSE]
     return [*_streams(), *(one._replace(body=_messages(one.body), over_socket=True) for one in socket_streams)]
 
 

@@ -291,8 +291,8 @@ class Explainer:
 @cache
 def _healthy(protocol: str, calls: int) -> Received:
     """A healthy response with that many calls."""
-    made = tuple(HealthyCall(f"f{number}", f'{{"x": "a b", "y": {number}}}') for number in range(calls))
-    body = b"".join(named(protocol).healthy_stream(HealthyResponse(model="m", request={}, calls=made)))
+    healthy_calls = tuple(HealthyCall(f"f{number}", f'{{"x": "a b", "y": {number}}}') for number in range(calls))
+    body = b"".join(named(protocol).healthy_stream(HealthyResponse(model="m", request={}, calls=healthy_calls)))
     return Received(ReceivedBytes(StreamFacts(), body))
 
 

@@ -309,14 +309,14 @@ def kept_arguments(text: str, invalid: Invalid, no_object: NoObject) -> str:
 
 def fits(text: str, invalid: Invalid, no_object: NoObject, returned: str) -> bool:
     """Whether a client with these rules, whose arguments are `text`, returns `returned` in its next request."""
-    made = kept_arguments(text, invalid, no_object)
+    used = kept_arguments(text, invalid, no_object)
     # Go reads half of a surrogate pair in an event as the replacement character.
-    for one in (made,) if made.isascii() else (made, _HALF_PAIR.sub("\ufffd", made)):
+    for one in (used,) if used.isascii() else (used, _HALF_PAIR.sub("\ufffd", used)):
         if same(one, returned) or one.strip() == returned.strip():
             return True
-    if made == OWN_STRING:
+    if used == OWN_STRING:
         return bool(_OWN_STRINGS.fullmatch(returned.strip())) and not is_json(returned)
-    if made == text or is_object(text):
+    if used == text or is_object(text):
         return False
     if invalid is Invalid.WRAPPED:
         value = value_of(returned)

@@ -324,14 +324,14 @@ def _by_id(calls: Sequence[Group], returned: Sequence[ReturnedCall]) -> list[Ret
 
 def _ids_fit(rule: Id, pairs: Sequence[tuple[Group, ReturnedCall]]) -> bool:
     """Whether ids fit. A call without an id may get any, and so may all calls if the protocol has no ids."""
-    taken: set[str] = set()
+    assigned: set[str] = set()
     for group, returned in pairs:
         if returned.id is None:
             continue
-        made = identity_of(group, rule)
+        call_id = identity_of(group, rule)
         own = bool(returned.id) and all(returned.id not in (one.fragment.id, group.item_id) for one in group.entries)
-        replaced = rule is Id.OWN or (rule is Id.UNIQUE and made in taken)
-        if not (own if replaced else made in (returned.id, "")):
+        replaced = rule is Id.OWN or (rule is Id.UNIQUE and call_id in assigned)
+        if not (own if replaced else call_id in (returned.id, "")):
             return False
-        taken.add(made)
+        assigned.add(call_id)
     return True

@@ -121,8 +121,8 @@ class Stepper:
 
     def _call(self, place: int) -> SteppedCall:
         values = self._values[place]
-        made = kept_arguments(values.arguments.text(), self._model.invalid, self._model.no_object)
-        return SteppedCall(self._id(values), values.name.text(), made, place, is_valid(made))
+        used = kept_arguments(values.arguments.text(), self._model.invalid, self._model.no_object)
+        return SteppedCall(self._id(values), values.name.text(), used, place, is_valid(used))
 
 
 def reads(model: ClientModel, form: CallForm, entries: Iterable[Entry], choice: int | None = None) -> list[SteppedCall]:

@@ -67,7 +67,7 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-_MADE = re.compile(rb'"([a-z]{2,8}_[0-9a-f]{%d}_{0,80})"' % DIGITS)
+_GENERATED = re.compile(rb'"([a-z]{2,8}_[0-9a-f]{%d}_{0,80})"' % DIGITS)
 """A string that may be a generated id. Text that quotes an id has escapes before and after it."""
 
 
@@ -88,7 +88,7 @@ def with_own_ids(content: bytes, ids: Ids, place: str) -> bytes:
     if not (len(ids) or len(ids.functions)):
         return content
     after = with_functions(content, ids.functions, place)
-    return restored(after, lambda made: ids.own(made, place)) if len(ids) else after
+    return restored(after, lambda generated: ids.own(generated, place)) if len(ids) else after
 
 
 def is_signed(request: http.Request) -> bool:
@@ -113,13 +113,13 @@ def upstream(flow: http.HTTPFlow, host: str) -> str:
 
 def restored(body: bytes, own: Callable[[str], ProviderId | None]) -> bytes:
     """A request's JSON with the provider's ids; the rest stays byte for byte."""
-    made = {match[1].decode() for match in _MADE.finditer(body)}
-    owns = {name: one for name in made if (one := own(name)) is not None}
+    generated = {match[1].decode() for match in _GENERATED.finditer(body)}
+    owns = {name: one for name in generated if (one := own(name)) is not None}
     request = parse(body) if owns else ABSENT
     wanted = _wanted(list(mentions(request)), owns, kept=refers_to_kept_calls(request))
     if not wanted:
         return body
-    return _MADE.sub(lambda match: json.dumps(wanted.get(name := match[1].decode(), name)).encode(), body)
+    return _GENERATED.sub(lambda match: json.dumps(wanted.get(name := match[1].decode(), name)).encode(), body)
 
 
 def _wanted(found: Sequence[Mention], owns: Mapping[str, ProviderId], *, kept: bool) -> dict[str, str]:
@@ -129,12 +129,12 @@ def _wanted(found: Sequence[Mention], owns: Mapping[str, ProviderId], *, kept: b
     """
     calls = Counter(one.id for one in found if one.call)
     names = {one.id: one.name for one in found if one.call}
-    taken = {one.id for one in found if one.call or kept}
+    in_use = {one.id for one in found if one.call or kept}
     wanted: dict[str, str] = {}
-    for made in dict.fromkeys(one.id for one in found if one.id in owns):
-        own = owns[made]
-        is_it = own.name in {"", names[made]} if calls[made] == 1 else kept and not calls[made]
-        if is_it and own.id not in taken:
-            wanted[made] = own.id
-            taken.add(own.id)
+    for generated in dict.fromkeys(one.id for one in found if one.id in owns):
+        own = owns[generated]
+        is_it = own.name in {"", names[generated]} if calls[generated] == 1 else kept and not calls[generated]
+        if is_it and own.id not in in_use:
+            wanted[generated] = own.id
+            in_use.add(own.id)
     return wanted

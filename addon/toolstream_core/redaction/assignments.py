@@ -134,15 +134,15 @@ def assignments(text: bytes, sensitivity: Callable[[str], Sensitivity] = field_s
     """The places of the values of secret names."""
     lowered = text.lower()
     done = -1
-    for at in _hits(lowered):
-        if at < done:
+    for position in _hits(lowered):
+        if position < done:
             continue
-        before = text[max(0, at - _LONGEST_NAME) : at]
-        start = at - len(before) + len(before.rstrip(_BEFORE))
-        if text[start - 1 : start] == b"\\" and start < at and text[start : start + 1] in b"nrt":
+        before = text[max(0, position - _LONGEST_NAME) : position]
+        start = position - len(before) + len(before.rstrip(_BEFORE))
+        if text[start - 1 : start] == b"\\" and start < position and text[start : start + 1] in b"nrt":
             # The letter of an escape: `\\ncache-key` is a line that begins with `cache-key`.
             start += 1
-        done = _NAME_AFTER.match(text, at).end()  # type: ignore[union-attr]
+        done = _NAME_AFTER.match(text, position).end()  # type: ignore[union-attr]
         name = text[start:done].decode("ascii").lstrip("-.")
         in_query = text.startswith(b"=", done) and text[max(0, start - 1) : start] in {b"?", b"&"}
         level = parameter_sensitivity(name) if in_query else sensitivity(name)
@@ -160,10 +160,10 @@ def _hits(text: bytes) -> list[int]:
     """The places of parts of names, in order."""
     found: set[int] = set()
     for stem in _STEMS:
-        at = text.find(stem)
-        while at >= 0:
-            found.add(at)
-            at = text.find(stem, at + len(stem))
+        position = text.find(stem)
+        while position >= 0:
+            found.add(position)
+            position = text.find(stem, position + len(stem))
     return sorted(found)
 
 
@@ -303,13 +303,13 @@ def is_code_name(value: bytes) -> bool:
 def _is_words(value: bytes) -> bool:
     """Whether it is a name or a path made of words: `someOrdinaryName`, `testRSAKey`, `config.s3_bucket`."""
     value = _NUMBERS.sub(b"", value)
-    letters = signs = joints = at = 0
+    letters = signs = joints = position = 0
     was_word: bool | None = None
-    while at < len(value):
-        part = _PARTS.match(value, at)
+    while position < len(value):
+        part = _PARTS.match(value, position)
         if part is None:
             return False
-        word, at = part[1], part.end()
+        word, position = part[1], part.end()
         if part[0].isalnum():
             joints += was_word is not None and was_word != bool(word)
             was_word = bool(word)

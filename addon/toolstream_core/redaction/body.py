@@ -88,8 +88,8 @@ class Fields:
 
     def _numbers(self, text: bytes) -> Iterator[Span]:
         for number in _NUMBER.finditer(text):
-            at = number.start()
-            level = self._level(text[text.rfind(b'"', max(0, at - _LONGEST), at) + 1 : at])
+            position = number.start()
+            level = self._level(text[text.rfind(b'"', max(0, position - _LONGEST), position) + 1 : position])
             if level and counts_as_secret(number[1], level, sure=True):
                 yield number.span(1)
 
@@ -186,7 +186,9 @@ def _with(frame: Frame, text: bytes, clean: bytes) -> bytes:
         return message._replace(payload=payload).encode()
     if message.payload:
         return message._replace(payload=clean).encode()
-    headers = [one._replace(value=clean) if one.name == ":error-message" else one for one in message.headers]
+    headers = [
+        header._replace(value=clean) if header.name == ":error-message" else header for header in message.headers
+    ]
     return message._replace(headers=tuple(headers)).encode()
 
 
@@ -259,18 +261,18 @@ class _TextRedactor:
     def feed(self, data: bytes) -> bytes:
         self._held += data
         ready: list[bytes] = []
-        at = 0
-        while len(self._held) - at >= WINDOW:
-            clean = self._look(bytes(self._held[at : at + WINDOW]), last=False)
-            at += len(clean)
+        position = 0
+        while len(self._held) - position >= WINDOW:
+            clean = self._look(bytes(self._held[position : position + WINDOW]), last=False)
+            position += len(clean)
             ready.append(clean)
-        del self._held[:at]
+        del self._held[:position]
         return b"".join(ready)
 
     def so_far(self) -> bytes:
         window, begun = bytes(self._held), [len(self._held)]
         clean = deepcopy(self)._look(window, last=True, begun=begun)  # noqa: SLF001 - its own class
-        end = min(at for at in begun if at >= len(window) - _GOES_ON)
+        end = min(position for position in begun if position >= len(window) - _GOES_ON)
         return clean[: window.rfind(b"\n", 0, end) + 1]
 
     def finish(self) -> bytes:
@@ -327,9 +329,9 @@ def _cut(window: bytes, found: Sequence[Leaf]) -> tuple[int, bytes | None]:
 
 def _between_characters(window: bytes, limit: int) -> int:
     """A place where neither an escape nor a character is cut."""
-    for at in range(limit, limit - 64, -1):
-        if window[at] & 0xC0 != 0x80 and b"\\" not in window[at - 12 : at]:  # noqa: PLR2004
-            return at
+    for position in range(limit, limit - 64, -1):
+        if window[position] & 0xC0 != 0x80 and b"\\" not in window[position - 12 : position]:  # noqa: PLR2004
+            return position
     return limit
 
 
@@ -347,7 +349,7 @@ _PIECE: Final = 16
 class Overwritten(NamedTuple):
     """A secret that redaction finds."""
 
-    at: int
+    position: int
     begin: bytes
     """Its first characters, no more than a prefix shows."""
     size: int
@@ -368,7 +370,7 @@ def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
         if end - start < _PIECE:
             parts.append((start, end))
             continue
-        yield from (_secret(data, one) for one in (parts, [(start, end)]) if one)
+        yield from (_secret(data, span) for span in (parts, [(start, end)]) if span)
         parts = []
     if parts:
         yield _secret(data, parts)
@@ -376,18 +378,18 @@ def overwritten(data: bytes, clean: bytes) -> Iterator[Overwritten]:
 
 def spans(data: bytes, clean: bytes) -> Iterator[tuple[int, int]]:
     """The spans in which a text and its redacted form differ."""
-    at, size = 0, min(len(data), len(clean))
-    while at < size:
+    position, size = 0, min(len(data), len(clean))
+    while position < size:
         step = 1 << 16
-        while at < size and data[at : at + step] == clean[at : at + step]:
-            at += step
-        while at < size and data[at] == clean[at]:
-            at += 1
-        start = at
-        while at < size and data[at] != clean[at]:
-            at += 1
-        if at > start:
-            yield start, at
+        while position < size and data[position : position + step] == clean[position : position + step]:
+            position += step
+        while position < size and data[position] == clean[position]:
+            position += 1
+        start = position
+        while position < size and data[position] != clean[position]:
+            position += 1
+        if position > start:
+            yield start, position
 
 
 def _secret(data: bytes, parts: list[tuple[int, int]]) -> Overwritten:

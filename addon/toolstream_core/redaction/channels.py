@@ -36,28 +36,28 @@ class Channel:
         self._event = event
         self._copies: dict[int, list[int]] = {}
 
-    def add(self, text: bytes, at: int, event: int) -> None:
-        """Add the raw text of a leaf, whose place is `at`. Two leaves of one event are independent.
+    def add(self, text: bytes, position: int, event: int) -> None:
+        """Add the raw text of a leaf, whose place is `position`. Two leaves of one event are independent.
 
         A leaf at 0 continues the previous window, because no quote precedes it.
         """
         if text == self._last and len(text) >= REPEATED:
-            self._copies.setdefault(len(self._leaves) - 1, []).append(at)
+            self._copies.setdefault(len(self._leaves) - 1, []).append(position)
             return
         self._last = text
-        if event == self._event and at:
+        if event == self._event and position:
             self.part(APART)
         self._event = event
-        self.append(text, at)
+        self.append(text, position)
 
-    def append(self, text: bytes, at: int, *, raw: bool = True) -> None:
+    def append(self, text: bytes, position: int, *, raw: bool = True) -> None:
         """The same, also if it repeats the last text, or has no escapes."""
         plain = None
         if raw and b"\\" in text:
             plain = Unescaped(text)
             text = plain.text
         self._starts.append(self._size)
-        self._leaves.append((at, plain))
+        self._leaves.append((position, plain))
         self._parts.append(text)
         self._size += len(text)
         self._ends.append(self._size)
@@ -86,18 +86,18 @@ class Channel:
             for start, end in finder.find_by_themselves(plain.text):
                 for moved in plain.on_raw(Edit(start, filled(plain.text[start:end]))):
                     for each in (place, *self._copies.get(leaf, ())):
-                        yield Edit(each + moved.at, moved.data)
+                        yield Edit(each + moved.start, moved.data)
 
     def begun(self, finder: SecretFinder) -> int | None:
         """The place of the first byte of a secret that may continue in the next leaf, or the place of its leaf."""
         before = max(0, len(self.text) - _TAIL)
-        at = finder.begun(self.text[before:])
-        if at is None or not self._leaves:
+        position = finder.begun(self.text[before:])
+        if position is None or not self._leaves:
             return None
-        leaf = bisect_right(self._starts, before + at) - 1
+        leaf = bisect_right(self._starts, before + position) - 1
         if leaf < 0:
             return 0
-        return next((edit.at for edit in self.on_leaves(Edit(before + at, b"*"))), self._leaves[leaf][0])
+        return next((edit.start for edit in self.on_leaves(Edit(before + position, b"*"))), self._leaves[leaf][0])
 
     def on_leaves(self, edit: Edit) -> Iterator[Edit]:
         """An edit of `text` as edits of the window; bytes between two leaves belong to neither."""
@@ -106,7 +106,7 @@ class Channel:
             part = Edit(offset, data[: max(0, self._ends[leaf] - self._starts[leaf] - offset)])
             for moved in () if not part.data else [part] if plain is None else plain.on_raw(part):
                 for each in (place, *self._copies.get(leaf, ())):
-                    yield Edit(each + moved.at, moved.data)
+                    yield Edit(each + moved.start, moved.data)
 
     def tail(self, before: int) -> bytes:
         """The end of the bytes before a place."""
@@ -263,8 +263,8 @@ class Channels:
                     channel = open_[name] = Channel(self._tails.get(name, b""), 0 if self._amid else -1)
                 channel.add(text[leaf.start : leaf.end], leaf.start, event)
         other = open_[_LINES] = Channel(self._tails.get(_LINES, b""))
-        for at, line in other_lines(text):
-            other.append(line, at, raw=False)
+        for position, line in other_lines(text):
+            other.append(line, position, raw=False)
         if flushed < len(text):
             self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
         self._amid = framing is not Framing.LINES or text[flushed - 1 : flushed] != b"\n"
@@ -306,11 +306,11 @@ def _addresses(text: bytes, found: Sequence[Leaf]) -> Iterator[list[Address]]:
             yield from _by_lines(text, found, call_marks(text))
         return
     may_leak = call_marks(text)
-    places = [at for at, _ in may_leak]
+    places = [position for position, _ in may_leak]
     values = [b"", *(value for _, value in may_leak), b""]
     after = [bisect_left(places, leaf.start) for leaf in found]
-    yield [(1, values[at]) for at in after]
-    yield [(2, values[at + 1]) for at in after]
+    yield [(1, values[position]) for position in after]
+    yield [(2, values[position + 1]) for position in after]
     yield from _by_lines(text, found, may_leak)
 
 
@@ -340,11 +340,11 @@ def id_marks(text: bytes) -> list[tuple[int, bytes]]:
 
 def other_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
     """The lines that are not JSON, with their places."""
-    at = _JSON_LINES.match(text).end()  # type: ignore[union-attr]
-    while at < len(text):
-        line = _LINE.match(text, at)[0]  # type: ignore[index]
-        yield at, line
-        at = _JSON_LINES.match(text, at + len(line)).end()  # type: ignore[union-attr]
+    position = _JSON_LINES.match(text).end()  # type: ignore[union-attr]
+    while position < len(text):
+        line = _LINE.match(text, position)[0]  # type: ignore[index]
+        yield position, line
+        position = _JSON_LINES.match(text, position + len(line)).end()  # type: ignore[union-attr]
 
 
 def _interleaved(values: Sequence[bytes]) -> bool:

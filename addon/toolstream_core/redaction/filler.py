@@ -66,13 +66,13 @@ class Walker:
         return self._stack[-1][1] if self._stack else Context.PROTOCOL
 
     def walk(self, text: bytes) -> Iterator[Value]:
-        at = 0
+        position = 0
         if self._inside is not None:
             rest = _REST_OF_STRING.match(text)
             assert rest is not None
             yield from self._string(rest, is_key=self._inside, last=rest.end() == len(text))
-            at = rest.end()
-        for found in _TOKEN.finditer(text, at):
+            position = rest.end()
+        for found in _TOKEN.finditer(text, position):
             if found[1] is not None:
                 yield from self._string(found, is_key=self._key_next, last=found.end() == len(text))
             elif found[3]:
@@ -190,11 +190,11 @@ _RESTART: Final = 2
 
 def _filled_except(text: bytes, kept: re.Pattern[bytes], fill: Callable[[bytes], bytes]) -> bytes:
     """The text, filled, except the `kept` matches."""
-    parts, at = [], 0
+    parts, position = [], 0
     for found in kept.finditer(text):
-        parts += [fill(text[at : found.start()]), found[0]]
-        at = found.end()
-    return b"".join([*parts, fill(text[at:])])
+        parts += [fill(text[position : found.start()]), found[0]]
+        position = found.end()
+    return b"".join([*parts, fill(text[position:])])
 
 
 _HEAD: Final = re.compile(
@@ -240,23 +240,23 @@ class ArgumentsFiller:
 
     def fill(self, text: bytes) -> bytes:
         parts: list[bytes] = []
-        at = 0
-        while at < len(text):
-            if self._begins and (head := _HEAD.match(text, at)) is not None:
+        position = 0
+        while position < len(text):
+            if self._begins and (head := _HEAD.match(text, position)) is not None:
                 parts.append(head[0])
-                at = head.end()
+                position = head.end()
                 self._open += b"{"
             self._begins = False
-            if at == len(text):
+            if position == len(text):
                 break
             if self._quoted is not None:
                 tokens, fill = _QUOTED_TOKEN, self._in_quotes
             else:
                 tokens, fill = (_OUTSIDE_TOKEN, self._outside) if self._in is None else (_INSIDE_TOKEN, self._inside)
-            found = tokens.match(text, at)
+            found = tokens.match(text, position)
             assert found is not None
             parts.append(fill(found[0]))
-            at = found.end()
+            position = found.end()
         return b"".join(parts)
 
     def _outside(self, token: bytes) -> bytes:
@@ -431,7 +431,7 @@ class TextFiller:
     def _on_raw(self, raw: bytes, value: Value) -> Iterator[Edit]:
         plain = Unescaped(raw)
         for edit in plain.on_raw(Edit(0, _filled_except(plain.text, _LITERALS, Chain(self._mode).fill))):
-            yield Edit(value.start + edit.at, edit.data)
+            yield Edit(value.start + edit.start, edit.data)
 
     def _call(self, name: tuple[bytes, Address], raw: bytes) -> ArgumentsFiller:
         """The call that a fragment continues: if indexes or ids change, the call of the last ones."""
@@ -446,12 +446,12 @@ class TextFiller:
 
     def _fill_arguments(self, filler: ArgumentsFiller, parts: list[tuple[int, bytes]]) -> Iterator[Edit]:
         channel = Channel(b"")
-        for at, raw in parts:
+        for position, raw in parts:
             if filler.restarts(Unescaped(raw).text):
                 yield from self._filled(filler, channel)
                 filler.restart()
                 channel = Channel(b"")
-            channel.append(raw, at)
+            channel.append(raw, position)
         yield from self._filled(filler, channel)
 
     @staticmethod
@@ -461,12 +461,12 @@ class TextFiller:
 
     def _lines(self, window: bytes) -> Iterator[Edit]:
         """Lines that are not JSON."""
-        for at, line in other_lines(window):
-            if (at or self._at_line) and not _CONTROL.match(line):
+        for position, line in other_lines(window):
+            if (position or self._at_line) and not _CONTROL.match(line):
                 begin = len(b"data:") if line.startswith(b"data:") else 0
                 # From there on, strings are searched one by one.
                 json_at = line.find(b'{"')
-                yield Edit(at + begin, fill_chat(line[begin : json_at if json_at >= 0 else None], self._mode))
+                yield Edit(position + begin, fill_chat(line[begin : json_at if json_at >= 0 else None], self._mode))
 
     def _forget(self) -> None:
         for kept in (self._tails, self._arguments):
@@ -483,14 +483,15 @@ def _addresses(window: bytes) -> Callable[[int], Address]:
     For each kind, the first one of the event and the nearest one before the place, or all that follow in its line.
     """
     kinds = [
-        ([at for at, _ in marks], [value for _, value in marks]) for marks in (index_marks(window), id_marks(window))
+        ([position for position, _ in marks], [value for _, value in marks])
+        for marks in (index_marks(window), id_marks(window))
     ]
 
-    def of(at: int) -> Address:
-        begin, end = window.rfind(b"\n", 0, at) + 1, window.find(b"\n", at)
+    def of(position: int) -> Address:
+        begin, end = window.rfind(b"\n", 0, position) + 1, window.find(b"\n", position)
         found: list[tuple[bytes, ...]] = []
         for places, values in kinds:
-            line, mark = bisect_left(places, begin), bisect_left(places, at)
+            line, mark = bisect_left(places, begin), bisect_left(places, position)
             stop = bisect_left(places, end if end >= 0 else len(window))
             found.append((values[line], values[mark - 1]) if mark > line else tuple(values[mark:stop]))
         return tuple(found)
@@ -498,14 +499,14 @@ def _addresses(window: bytes) -> Callable[[int], Address]:
     return of
 
 
-def _of_arguments(window: bytes, key: bytes, at: int) -> bool:
+def _of_arguments(window: bytes, key: bytes, position: int) -> bool:
     """Whether a text is in a call's arguments: a `delta` by its event's type or name, an `input` within `toolUse`."""
     if key == b"input":
-        return _TOOL_USE.search(window, max(0, at - _BEFORE), at) is not None
+        return _TOOL_USE.search(window, max(0, position - _BEFORE), position) is not None
     if key != b"delta":
         return False
-    end = window.find(b"\n", at)
-    begin = window.rfind(b"\n", 0, at) + 1
+    end = window.find(b"\n", position)
+    begin = window.rfind(b"\n", 0, position) + 1
     begin = window.rfind(b"\n", 0, max(0, begin - 1)) + 1
     found = _TYPE.finditer(window, begin, end if end >= 0 else len(window))
-    return any(b"arguments" in one[1] for one in found)
+    return any(b"arguments" in match[1] for match in found)

@@ -141,7 +141,7 @@ class SecretFinder:
             yield from self._runs(text)
         for form in self._known:
             if form in text:
-                yield from ((at, at + len(form)) for at in _all(text, form))
+                yield from ((position, position + len(form)) for position in _all(text, form))
         for pattern in self._patterns:
             yield from (match.span() for match in pattern.finditer(text) if match[0])
 
@@ -154,8 +154,8 @@ class SecretFinder:
         starts = [
             len(text) - len(rest)
             for form in self._known
-            for at in _all(text[1 - len(form) :], form[:_RECOGNIZABLE])
-            if form.startswith(rest := text[1 - len(form) :][at:])
+            for position in _all(text[1 - len(form) :], form[:_RECOGNIZABLE])
+            if form.startswith(rest := text[1 - len(form) :][position:])
         ]
         if self._guesses:
             starts += [found.start() for found in [_BEGUN.search(text)] if found and len(found[0]) >= _RECOGNIZABLE]
@@ -165,25 +165,25 @@ class SecretFinder:
                 starts += [len(text) - len(near) + start for start, end in spans if start < len(near) < end]
         if starts:
             complete = min((start for start, end in self.find(text) if end == len(text)), default=len(text))
-            starts = [at for at in starts if at < complete]
+            starts = [position for position in starts if position < complete]
         return min(starts, default=None)
 
     def _runs(self, text: bytes) -> Iterator[Span]:
         """Secrets by shape: only in runs of enough consecutive characters of keys."""
         classes = text.translate(_TO_RUNS)
-        at = classes.find(_A_RUN)
-        while at >= 0:
-            end = _RUN_END.match(text, at).end()  # type: ignore[union-attr]
-            start = max(0, at - _BEFORE)
+        position = classes.find(_A_RUN)
+        while position >= 0:
+            end = _RUN_END.match(text, position).end()  # type: ignore[union-attr]
+            start = max(0, position - _BEFORE)
             around = text[start : end + _BEFORE]
             if around not in _HARMLESS:
                 found = [*_shapes(text, start, end)]
-                if end - at <= _LONGEST_REMEMBERED + _BEFORE:
+                if end - position <= _LONGEST_REMEMBERED + _BEFORE:
                     found += _of_services(text, start, end)
                 yield from found
                 if not found and len(around) <= _LONGEST_REMEMBERED and end + _BEFORE < len(text):
                     _remember(around)
-            at = classes.find(_A_RUN, end)
+            position = classes.find(_A_RUN, end)
 
     def _named_by_user(self, text: bytes) -> Iterator[Span]:
         if not self._names:
@@ -209,23 +209,23 @@ def _remember(text: bytes) -> None:
 
 
 def _shapes(text: bytes, start: int, end: int) -> Iterator[Span]:
-    at = start
-    while prefix := _PREFIX.search(text, at, end):
+    position = start
+    while prefix := _PREFIX.search(text, position, end):
         if found := _SHAPE.match(text, prefix.start()):
             if b"*" not in found[0] and b"EXAMPLE" not in found[0] and not _is_within_base64(text, found):
                 yield found.span()
                 if found[0][:4] in {b"AKIA", b"ASIA"}:
                     yield from _aws_secrets(text, found.start())
-            at = found.end()
+            position = found.end()
         else:
-            at = prefix.start() + 1
+            position = prefix.start() + 1
 
 
 def _is_within_base64(text: bytes, found: re.Match[bytes]) -> bool:
     """Whether a match is a part of data in base64, such as an image or a model's signature, or of a name."""
-    at = found.start()
-    if text[at - 1 : at] in {b"/", b"+"} and not _NO_BASE64.search(found[0]):
-        before = text[max(0, at - _CONTEXT) : at - 1]
+    position = found.start()
+    if text[position - 1 : position] in {b"/", b"+"} and not _NO_BASE64.search(found[0]):
+        before = text[max(0, position - _CONTEXT) : position - 1]
         return any(map(looks_random, _BASE64_SIGN.split(before[len(before.rstrip(_RUN_BYTES)) :])))
     return found[0].startswith(b"s.") and not looks_random(found[0][2:])
 
@@ -242,18 +242,18 @@ def _of_services(text: bytes, start: int, end: int) -> Iterator[Span]:
         yield from (found.span() for found in _MIDDLE.finditer(text, begin, end + _BEFORE))
 
 
-def _aws_secrets(text: bytes, at: int) -> Iterator[Span]:
+def _aws_secrets(text: bytes, position: int) -> Iterator[Span]:
     """The secret key next to its id, which has no shape except its length."""
-    for found in _AWS_SECRET.finditer(text, max(0, at - _NEAR), at + _NEAR):
+    for found in _AWS_SECRET.finditer(text, max(0, position - _NEAR), position + _NEAR):
         if re.search(rb"[0-9/+]", found[0]) and re.search(rb"[A-Z]", found[0]) and re.search(rb"[a-z]", found[0]):
             yield found.span()
 
 
 def _all(text: bytes, part: bytes) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+    position = text.find(part)
+    while position >= 0:
+        yield position
+        position = text.find(part, position + 1)
 
 
 def filled(secret: bytes) -> bytes:

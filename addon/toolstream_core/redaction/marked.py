@@ -163,10 +163,10 @@ def _without_sentence(found: re.Match[bytes]) -> Span | None:
     is_apart = found.string[: found.start()].rstrip(b" ")[-1:] in _APART
     begins = [
         *([0] if is_apart else []),
-        *(at + 1 for at, (word, start, _) in enumerate(words) if word in _LEADS and start < _LEADING),
+        *(position + 1 for position, (word, start, _) in enumerate(words) if word in _LEADS and start < _LEADING),
     ]
     for begin in begins:
-        ends = (at for at, (word, *_) in enumerate(words) if at >= begin and _ENDS.fullmatch(word))
+        ends = (position for position, (word, *_) in enumerate(words) if position >= begin and _ENDS.fullmatch(word))
         end = next(ends, len(words))
         if end - begin in _SEED_LENGTHS and all(_PIECE.fullmatch(word) for word, *_ in words[begin:end]):
             return found.start(1) + words[begin][1], found.start(1) + words[end - 1][2]
@@ -395,8 +395,12 @@ def marked(text: bytes, sensitivity: Callable[[str], Sensitivity]) -> Iterator[S
     for signs, row, part, counts in _ROWS:
         if has(lowered, signs):
             for outer in row.finditer(text):
-                at = outer.start(1)
-                yield from ((at + one.start(1), at + one.end(1)) for one in part.finditer(outer[1]) if counts(one[1]))
+                position = outer.start(1)
+                yield from (
+                    (position + match.start(1), position + match.end(1))
+                    for match in part.finditer(outer[1])
+                    if counts(match[1])
+                )
     yield from sentences(text, lowered)
     if b"private" in lowered:
         yield from _key_lines(text)

@@ -39,6 +39,6 @@ class Redaction:
 
 def redaction_of(secrets: Sequence[str], text: TextMode = TextMode.KEEP) -> Redaction:
     """The redaction from options; each secret is a name, or a `/regular expression/`. Raises `ValueError`."""
-    patterns = [one for one in secrets if len(one) > 2 and one[0] == one[-1] == "/"]  # noqa: PLR2004 - two slashes
-    names = tuple(one for one in secrets if one not in patterns)
-    return Redaction(text=text, names=names, patterns=tuple(one[1:-1] for one in patterns))
+    patterns = [secret for secret in secrets if len(secret) > 2 and secret[0] == secret[-1] == "/"]  # noqa: PLR2004 - two slashes
+    names = tuple(secret for secret in secrets if secret not in patterns)
+    return Redaction(text=text, names=names, patterns=tuple(secret[1:-1] for secret in patterns))

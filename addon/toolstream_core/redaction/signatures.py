@@ -114,11 +114,11 @@ class Signatures:
         places = [*candidates, flushed] if goes_on else candidates
         for begin, end in _lines(text, places) if by_lines else [(0, len(text))]:
             reader = _Reader(candidates, None if begin else frame)
-            at = _after_string(found, 0) if begin == 0 else begin
+            position = _after_string(found, 0) if begin == 0 else begin
             if goes_on and begin <= flushed < end:
-                reader.read(text, at, flushed)
-                self._frame, at = reader.frame, _after_string(found, flushed)
-            reader.read(text, at, end)
+                reader.read(text, position, flushed)
+                self._frame, position = reader.frame, _after_string(found, flushed)
+            reader.read(text, position, end)
             signatures += [leaf for leaf, place in reader.placed if place.has_signature(leaf)]
         self._is_open = goes_on and any(leaf.start < flushed < leaf.end for leaf in signatures)
         return signatures
@@ -135,9 +135,9 @@ def _lines(text: bytes, places: Iterable[int]) -> Iterator[Span]:
         yield begin, end if end >= 0 else len(text)
 
 
-def _after_string(found: Sequence[Leaf], at: int) -> int:
-    """`at`, or the end of the string that contains it."""
-    return next((leaf.end + 1 for leaf in found if leaf.start <= at <= leaf.end), at)
+def _after_string(found: Sequence[Leaf], position: int) -> int:
+    """`position`, or the end of the string that contains it."""
+    return next((leaf.end + 1 for leaf in found if leaf.start <= position <= leaf.end), position)
 
 
 class _Reader:
@@ -149,9 +149,9 @@ class _Reader:
         self.placed: list[tuple[Leaf, _Frame]] = []
         """Candidates and their objects, whose `type` may follow later."""
 
-    def read(self, text: bytes, at: int, end: int) -> None:
-        while token := _TOKEN.match(text, at, end):
-            at = token.end()
+    def read(self, text: bytes, position: int, end: int) -> None:
+        while token := _TOKEN.match(text, position, end):
+            position = token.end()
             bracket = token["opens"] or token["bracket"]
             if bracket in {b"{", b"["}:
                 self.frame = _Frame(token["key"] or b"", bracket, self.frame)

@@ -27,7 +27,7 @@ type Span = tuple[int, int]
 class Edit(NamedTuple):
     """Bytes that replace the same number of others."""
 
-    at: int
+    start: int
     data: bytes
 
 
@@ -35,16 +35,16 @@ def edited(text: bytes, edits: Iterable[Edit]) -> bytes:
     """The text after the edits."""
     clean = bytearray(text)
     for edit in edits:
-        clean[edit.at : edit.at + len(edit.data)] = edit.data
+        clean[edit.start : edit.start + len(edit.data)] = edit.data
     return bytes(clean)
 
 
 def beside_escapes(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The parts of a span outside escapes; an escape is only overwritten completely."""
-    at = max(0, start - _UNICODE_LENGTH)
-    while at and text[at - 1 : at] == b"\\":
-        at -= 1
-    for found in _ESCAPE.finditer(text, at, min(len(text), end + _UNICODE_LENGTH)):
+    position = max(0, start - _UNICODE_LENGTH)
+    while position and text[position - 1 : position] == b"\\":
+        position -= 1
+    for found in _ESCAPE.finditer(text, position, min(len(text), end + _UNICODE_LENGTH)):
         if found.start() >= end:
             break
         if found.start() > start:
@@ -59,13 +59,13 @@ def by_segment(begins: Sequence[int], edit: Edit) -> Iterator[tuple[int, int, by
 
     `begins` has the beginning of each segment, and the end of the last one.
     """
-    at, end = max(begins[0], edit.at), edit.at + len(edit.data)
-    segment = bisect_right(begins, at) - 1
-    while at < end and segment < len(begins) - 1:
+    position, end = max(begins[0], edit.start), edit.start + len(edit.data)
+    segment = bisect_right(begins, position) - 1
+    while position < end and segment < len(begins) - 1:
         stop = min(end, begins[segment + 1])
-        if at < stop:
-            yield segment, at - begins[segment], edit.data[at - edit.at : stop - edit.at]
-        at, segment = stop, segment + 1
+        if position < stop:
+            yield segment, position - begins[segment], edit.data[position - edit.start : stop - edit.start]
+        position, segment = stop, segment + 1
 
 
 class Unescaped:
@@ -82,19 +82,19 @@ class Unescaped:
 
     def _locate(self) -> None:
         """Find the places of escapes, and of the texts between them. Lazy, because it is rarely needed."""
-        size = at = 0
+        size = position = 0
         for found in _ESCAPE.finditer(self._raw):
             start = found.start()
-            if start > at:
+            if start > position:
                 self._outs.append(size)
-                self._ins.append(at)
-                size += start - at
+                self._ins.append(position)
+                size += start - position
             self._outs.append(size)
             self._ins.append(start)
             size += len(_meaning(found))
-            at = found.end()
-        self._outs += [size, size + len(self._raw) - at]
-        self._ins += [at, len(self._raw)]
+            position = found.end()
+        self._outs += [size, size + len(self._raw) - position]
+        self._ins += [position, len(self._raw)]
 
     def on_raw(self, edit: Edit) -> Iterator[Edit]:
         """An edit of `text` as edits of the escaped bytes; an escape of one letter stays."""
@@ -108,10 +108,10 @@ class Unescaped:
             elif length == _UNICODE_LENGTH:
                 yield Edit(into + 2, self._escape(into, data))
 
-    def _escape(self, at: int, data: bytes) -> bytes:
-        """The digits of the escape at `at`, for another character, or for as many `*` as it has bytes."""
+    def _escape(self, position: int, data: bytes) -> bytes:
+        """The digits of the escape at `position`, for another character, or for as many `*` as it has bytes."""
         if data == _SURROGATE:
-            return b"d83d" if self._raw[at + 3 : at + 4] in b"89abAB" else b"de00"
+            return b"d83d" if self._raw[position + 3 : position + 4] in b"89abAB" else b"de00"
         return b"%04x" % (ord(data.decode()[0]) if len(data) > 1 else data[0])
 
 
@@ -155,10 +155,10 @@ class Unquoted:
                 found.start() - (_QUOTED_LENGTH - 1) * number
                 for number, found in enumerate(_QUOTED.finditer(self._raw))
             ]
-        for at, byte in enumerate(edit.data, edit.at):
-            before = bisect_left(self._coded, at)
-            coded = before < len(self._coded) and self._coded[before] == at
-            yield Edit(at + (_QUOTED_LENGTH - 1) * before, bytes([byte]) * (_QUOTED_LENGTH if coded else 1))
+        for position, byte in enumerate(edit.data, edit.start):
+            before = bisect_left(self._coded, position)
+            coded = before < len(self._coded) and self._coded[before] == position
+            yield Edit(position + (_QUOTED_LENGTH - 1) * before, bytes([byte]) * (_QUOTED_LENGTH if coded else 1))
 
 
 _NAME: Final = 32
@@ -192,14 +192,14 @@ def leaves(text: bytes, open_key: bytes | None = None) -> Iterator[Leaf]:
 
     With `open_key` the text begins inside the value of that key.
     """
-    at = 0
+    position = 0
     if open_key is not None:
-        at = _REST.match(text).end()  # type: ignore[union-attr]
-        yield Leaf(open_key, 0, at, 0)
-        at += 1
+        position = _REST.match(text).end()  # type: ignore[union-attr]
+        yield Leaf(open_key, 0, position, 0)
+        position += 1
     # `match`, not `search`: a text without a further match is scanned once.
-    while found := _LEAF.match(text, at):
-        outset, at = found.start(1) - 1, found.end()
+    while found := _LEAF.match(text, position):
+        outset, position = found.start(1) - 1, found.end()
         start, end = found.span(3)
         if found[2] is None or found.end(1) - outset > _NAME + 1:
             yield Leaf(b"", *found.span(1), outset)

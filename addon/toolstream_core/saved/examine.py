@@ -159,27 +159,27 @@ def _message(name: str, message: http.Message, clean: http.Message) -> Iterator[
         yield f"{name} body", Overwritten(0, b"", 0, "unreadable coding")
     if len(body) == len(kept_body):
         for found in overwritten(body, kept_body):
-            yield f"{name} body, {_place(body, found.at)}", found
+            yield f"{name} body, {_place(body, found.position)}", found
 
 
 def _numbered(headers: http.Headers | None) -> list[tuple[bytes, int]]:
     names = [name.lower() for name, _ in headers.fields] if headers else []
-    return [(name, names[:at].count(name)) for at, name in enumerate(names)]
+    return [(name, names[:position].count(name)) for position, name in enumerate(names)]
 
 
-def _place(body: bytes, at: int) -> str:
+def _place(body: bytes, position: int) -> str:
     """The event of a stream, counting from 0, or the byte."""
-    begin = body[:at].lstrip()
+    begin = body[:position].lstrip()
     if begin.startswith((b"data:", b"event:", b":", b"id:")):
         return f"event {begin.count(b'\n\n') + begin.count(b'\r\n\r\n')}"
-    return f"byte {at}"
+    return f"byte {position}"
 
 
 def _text_file(path: Path, data: bytes, redaction: Redaction) -> Iterator[Problem]:
     secrets = list(secrets_of_text(data, redaction))
     removal = _removal(path) if secrets else ""
     for found in secrets:
-        line = data.count(b"\n", 0, found.at) + 1
+        line = data.count(b"\n", 0, found.position) + 1
         yield _problem(path, "secret", found.message(), removal, where=f"line {line}")
 
 

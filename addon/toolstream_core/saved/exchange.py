@@ -175,10 +175,10 @@ class Cut:
         self._body, self._sizes = body, sizes
 
     def __iter__(self) -> Iterator[bytes]:
-        at = 0
+        position = 0
         for size in self._sizes:
-            yield self._body[at : at + size]
-            at += size
+            yield self._body[position : position + size]
+            position += size
 
 
 def timed(body: bytes, table: Sequence[tuple[int, int]]) -> list[Chunk]:

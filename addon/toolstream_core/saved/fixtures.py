@@ -34,12 +34,12 @@ def stem_of(protocol: str, model: str | None, started: float | None, number: int
     return "-".join([*when, protocol, *([name] if name else []), f"{number:04}"])
 
 
-def new_stem(first: LlmFlow, taken: set[str]) -> str:
-    """A name for the fixture that begins with this response, and that is not `taken`; it is added to `taken`."""
+def new_stem(first: LlmFlow, used: set[str]) -> str:
+    """A name for the fixture that begins with this response, and that is not `used`; it is added to `used`."""
     model, started = first.request_key.model or first.record.model, first.flow.request.timestamp_start
     stems = (stem_of(first.record.protocol, model, started, number) for number in count(1))
-    stem = next(one for one in stems if one not in taken)
-    taken.add(stem)
+    stem = next(one for one in stems if one not in used)
+    used.add(stem)
     return stem
 
 

@@ -233,7 +233,7 @@ def _put_messages(http_flow: http.HTTPFlow, responses: Sequence[SocketFlow], sou
     for number, (response, saved_flow) in enumerate(responses, 1):
         became |= response.become(change(saved_response(saved_flow, f"{source}.{number}", response.lane)).chunks)
     messages = http_flow.websocket.messages
-    if all(made == [messages[place].content] for place, made in became.items()):
+    if all(contents == [messages[place].content] for place, contents in became.items()):
         return
     http_flow.websocket.messages = []
     for place, message in enumerate(messages):

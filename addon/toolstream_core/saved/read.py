@@ -166,10 +166,12 @@ def _addressed(exchange: Exchange) -> Exchange:
     record = read_body(exchange.chunks, raw.response([], exchange.source).facts)
     if record is None:
         return exchange
-    made = exchange_with(exchange.body, record, exchange)
+    completed = exchange_with(exchange.body, record, exchange)
     if exchange.url:
-        return replace(exchange, request_body=made.request_body)
-    return replace(exchange, url=made.url, facts=replace(exchange.facts, host=made.facts.host, path=made.facts.path))
+        return replace(exchange, request_body=completed.request_body)
+    return replace(
+        exchange, url=completed.url, facts=replace(exchange.facts, host=completed.facts.host, path=completed.facts.path)
+    )
 
 
 def _found(flow: http.HTTPFlow, source: str) -> LlmFlow | LeftOut:

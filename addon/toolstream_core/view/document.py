@@ -96,16 +96,16 @@ class ViewBuilder:
         assert record is not None
         theirs = as_received(response)
         alignment = None if theirs is None else Alignment(response, theirs)
-        made = response.object({} if alignment is None else alignment.objects())
-        made["verdict"] = _verdict(response, judged, alignment)
+        shown = response.object({} if alignment is None else alignment.objects())
+        shown["verdict"] = _verdict(response, judged, alignment)
         if record.calls and response.protocol is not None:
             explanation = None if judged is None else judged.explained.explanation
-            made["readings"] = self._models.readings(response, alignment, explanation)
+            shown["readings"] = self._models.readings(response, alignment, explanation)
         if judged is not None and judged.request in self.requests:
             before, after = messages_of(response.saved.facts.request), messages_of(self.requests[judged.request])
             shared = first_difference(before, after)
-            made["next_request"] = {"source": judged.request, "shared": shared, "added": after[shared:]}
-        return made
+            shown["next_request"] = {"source": judged.request, "shared": shared, "added": after[shared:]}
+        return shown
 
 
 def _verdict(response: ReadResponse, judged: ReportedVerdict | None, alignment: Alignment | None) -> dict[str, Any]:
@@ -158,10 +158,10 @@ def _conversations(responses: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _conversation(responses: Sequence[dict[str, Any]], places: Sequence[int]) -> dict[str, Any]:
     opening = responses[places[0]]
-    made = {"title": opening["request"]["prompt"] or opening["source"], "responses": [*places]}
+    conversation = {"title": opening["request"]["prompt"] or opening["source"], "responses": [*places]}
     if (repeats := _repeats(responses[place] for place in places)) > 1:
-        made["repeats"] = repeats
-    return made
+        conversation["repeats"] = repeats
+    return conversation
 
 
 def _repeats(responses: Iterable[dict[str, Any]]) -> int:

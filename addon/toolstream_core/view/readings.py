@@ -87,25 +87,25 @@ class Steps:
 
 def result(calls: Sequence[SteppedCall], arguments: Mapping[int, Sequence[str]]) -> list[dict[str, Any]]:
     """The changes of calls at the end: other arguments, invalid JSON, dropped calls. Equal neighbours are joined."""
-    made: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
     for call in calls:
         if call.place is None:
             continue
-        one: dict[str, Any] = {}
+        change: dict[str, Any] = {}
         if call.arguments != "".join(arguments.get(call.place, ())):
-            one["arguments"] = call.arguments
+            change["arguments"] = call.arguments
         if not call.valid:
-            one["complete"] = False
+            change["complete"] = False
         if call.dropped:
-            one["dropped"] = call.dropped
-        if not one:
+            change["dropped"] = call.dropped
+        if not change:
             continue
-        last = made[-1] if made else None
-        if last is not None and last["place"] + last.get("count", 1) == call.place and _rest(last) == one:
+        last = changes[-1] if changes else None
+        if last is not None and last["place"] + last.get("count", 1) == call.place and _rest(last) == change:
             last["count"] = last.get("count", 1) + 1
         else:
-            made.append({"place": call.place, **one})
-    return made
+            changes.append({"place": call.place, **change})
+    return changes
 
 
 def _rest(one: dict[str, Any]) -> dict[str, Any]:
@@ -179,8 +179,8 @@ class Models:
         last = found.setdefault(json.dumps(_intended(response)), len(found))
         models.append({"model": INTENDED, "trace": last, "correct": True})
         models.sort(key=lambda one: self._order(one["model"], its_name))
-        made: dict[str, Any] = {"models": models, "same": same, "traces": [*map(json.loads, found)]}
-        return made if its_name is None else {**made, "client": its_name}
+        readings: dict[str, Any] = {"models": models, "same": same, "traces": [*map(json.loads, found)]}
+        return readings if its_name is None else {**readings, "client": its_name}
 
 
 class _Got:

@@ -115,19 +115,19 @@ class Events(Sink):
         return [*(lane for lane in TEXTS if lane in self._texts_used), *map(call_lane, places)]
 
     def _add(self, frame: Frame, resolved: ResolvedEvent | None) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        shown: dict[str, Any] = {}
         if frame.number != len(self.objects):
-            made["number"] = frame.number
+            shown["number"] = frame.number
         now = self._elapsed()
         if now is not None and now != self._at:
-            made["ms"] = self._at = now
+            shown["ms"] = self._at = now
         text = self._hide(_text(frame))
-        made["raw"] = difference(self.texts[-1] if self.texts else "", text)
+        shown["raw"] = difference(self.texts[-1] if self.texts else "", text)
         self.texts.append(text)
-        self.objects.append(made)
+        self.objects.append(shown)
         self.bytes += len(frame.raw)
         self.frames.append(TimedEvent(frame.number, now, resolved))
-        return made
+        return shown
 
     def _texts(self, content: EventContent) -> Iterator[dict[str, Any]]:
         for lane, text in zip(TEXTS, (content.thought, content.text), strict=True):
@@ -137,15 +137,15 @@ class Events(Sink):
 
     def _fragment(self, resolved: ResolvedFragment) -> dict[str, Any]:
         fragment, call = resolved
-        made: dict[str, Any] = {"lane": self.lane_of(call)}
+        shown: dict[str, Any] = {"lane": self.lane_of(call)}
         if fragment.phase is not Phase.MORE:
-            made["phase"] = str(fragment.phase)
+            shown["phase"] = str(fragment.phase)
         for key in _FIELDS:
             if (value := getattr(fragment, key)) is not ABSENT:
-                made[key] = self._hide(value) if isinstance(value, str) else value
+                shown[key] = self._hide(value) if isinstance(value, str) else value
         if (arguments := fragment.arguments) is not ABSENT:
-            made["arguments"] = self._hide(arguments) if isinstance(arguments, str) else arguments
-        return made
+            shown["arguments"] = self._hide(arguments) if isinstance(arguments, str) else arguments
+        return shown
 
     def _ends(self, content: EventContent) -> Iterator[dict[str, Any]]:
         for finish in content.finishes:

@@ -71,7 +71,7 @@ class Message(NamedTuple):
 
     def text(self, name: str) -> str:
         """The value of the string header `name`, or `""`."""
-        return next((one.text for one in self.headers if one.name == name and one.type == STRING), "")
+        return next((header.text for header in self.headers if header.name == name and header.type == STRING), "")
 
     def encode(self) -> bytes:
         """Its bytes, with lengths and checksums."""
@@ -178,16 +178,16 @@ class EventStreamFramer(Framer):
         self._lost = ""
         """The reason why the end of a message is unknown."""
 
-    def _seek(self, chunk: bytes, at: int) -> int:
+    def _seek(self, chunk: bytes, position: int) -> int:
         if self._lost:
             return -1
         if not self._left:
-            head = chunk[at : at + PRELUDE - len(self._prelude)]
+            head = chunk[position : position + PRELUDE - len(self._prelude)]
             self._prelude += head
-            at += len(head)
+            position += len(head)
             if not self._begin():
                 return -1
-        end = at + self._left
+        end = position + self._left
         self._left = max(end - len(chunk), 0)
         return -1 if self._left else end
 
@@ -274,7 +274,9 @@ def wrapping(message: Message, inner: bytes) -> Message:
 
 def named(message: Message, name: str) -> Message:
     """The message as an event with another name."""
-    headers = [_text_header(one.name, name) if one.name == ":event-type" else one for one in message.headers]
+    headers = [
+        _text_header(header.name, name) if header.name == ":event-type" else header for header in message.headers
+    ]
     return message._replace(headers=tuple(headers))
 
 
@@ -291,4 +293,4 @@ def fresh(payload: bytes, name: str) -> Message:
     """A message with JSON. It is an exception if its name ends like those of the services' exceptions."""
     kind = _EXCEPTION if name.endswith("Exception") else "event"
     headers = {_NAMES.get(kind, ":event-type"): name, ":content-type": "application/json", ":message-type": kind}
-    return Message(tuple(_text_header(*one) for one in headers.items()), payload)
+    return Message(tuple(_text_header(*header) for header in headers.items()), payload)

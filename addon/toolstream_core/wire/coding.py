@@ -93,8 +93,8 @@ class Decoder:
         for part in names:
             if part not in _STAGES:
                 raise CodingError(f"unknown content coding {part!r}")
-        made = [_STAGES[part] for part in reversed(names)]
-        self._stages = [make() for make in made if make is not None]
+        factories = [_STAGES[part] for part in reversed(names)]
+        self._stages = [make() for make in factories if make is not None]
         self._max = max_output
 
     def decode(self, chunk: bytes) -> bytes:
@@ -106,9 +106,9 @@ class Decoder:
     def _through(self, stage: Decode, coded: bytes) -> bytes:
         plain: list[bytes] = []
         room = self._max
-        for at in range(0, len(coded), _SLICE):
+        for position in range(0, len(coded), _SLICE):
             try:
-                decoded = stage(coded[at : at + _SLICE])
+                decoded = stage(coded[position : position + _SLICE])
             except (zlib.error, brotli.error, *ERRORS) as error:
                 raise CodingError(str(error)) from error
             room -= len(decoded)

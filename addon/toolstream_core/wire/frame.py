@@ -171,12 +171,12 @@ class Framer(ABC):
         if not chunk:
             return self._finish()
         frames: list[Frame] = []
-        at = 0
-        while at < len(chunk) and (end := self._seek(chunk, at)) >= 0:
-            self._take(chunk[at:end], frames)
-            at = end
-        if at < len(chunk):
-            self._keep(chunk[at:] if at else chunk, frames)
+        position = 0
+        while position < len(chunk) and (end := self._seek(chunk, position)) >= 0:
+            self._take(chunk[position:end], frames)
+            position = end
+        if position < len(chunk):
+            self._keep(chunk[position:] if position else chunk, frames)
         return frames
 
     @property
@@ -190,8 +190,8 @@ class Framer(ABC):
         return self._number - 1
 
     @abstractmethod
-    def _seek(self, chunk: bytes, at: int) -> int:
-        """Scan `chunk` from `at`. Returns the end of the open frame, or -1 if it does not end in the chunk."""
+    def _seek(self, chunk: bytes, position: int) -> int:
+        """Scan `chunk` from `position`. Returns the end of the open frame, or -1 if it does not end in the chunk."""
 
     @abstractmethod
     def _read(self, raw: bytes, *, trailing: bool) -> Frame:

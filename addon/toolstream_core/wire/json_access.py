@@ -25,8 +25,8 @@ def has_text(value: Json, text: str) -> bool:
     """Whether an entry of a value, at any depth, is this text."""
     left = [value]
     while left:
-        one = left.pop()
-        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        container = left.pop()
+        inner = container.values() if isinstance(container, dict) else container if isinstance(container, list) else ()
         if text in inner:
             return True
         left += [each for each in inner if isinstance(each, _NESTED)]

@@ -23,17 +23,17 @@ class LineFramer(Framer):
         super().__init__(max_frame)
         self._blank = True
 
-    def _seek(self, chunk: bytes, at: int) -> int:
-        while at < len(chunk):
-            end = chunk.find(b"\n", at) + 1
-            line = chunk[at:end] if end else chunk[at:]
+    def _seek(self, chunk: bytes, position: int) -> int:
+        while position < len(chunk):
+            end = chunk.find(b"\n", position) + 1
+            line = chunk[position:end] if end else chunk[position:]
             self._blank = self._blank and line.isspace()
             if not end:
                 return -1
             if not self._blank:
                 self._blank = True
                 return end
-            at = end
+            position = end
         return -1
 
     def _read(self, raw: bytes, *, trailing: bool) -> Frame:
@@ -86,54 +86,54 @@ class ArrayFramer(Framer):
         self._base = 0
         """Added to a place in the chunk, it gives the place in the open frame."""
 
-    def _seek(self, chunk: bytes, at: int) -> int:
-        self._base = len(self._held) - at
-        while at < len(chunk):
+    def _seek(self, chunk: bytes, position: int) -> int:
+        self._base = len(self._held) - position
+        while position < len(chunk):
             if self._where not in _IN_ELEMENT:
-                at = self._towards(chunk, at)
+                position = self._towards(chunk, position)
                 continue
-            at = self._within(chunk, at)
+            position = self._within(chunk, position)
             if self._where is _Where.BETWEEN:
-                return at
+                return position
         return -1
 
-    def _towards(self, chunk: bytes, at: int) -> int:
+    def _towards(self, chunk: bytes, position: int) -> int:
         """The start of the next element, or the end of the chunk."""
         if self._where is _Where.CLOSED:
             return len(chunk)
         if self._where is _Where.BETWEEN:
-            return self._enter(chunk, _past(_GAP, chunk, at))
-        opening = _OPENING.search(chunk, at)
+            return self._enter(chunk, _past(_GAP, chunk, position))
+        opening = _OPENING.search(chunk, position)
         if opening is None:
             return len(chunk)
         self._where = _Where.BETWEEN
         return opening.end() if opening[0] == b"[" else opening.start()
 
-    def _enter(self, chunk: bytes, at: int) -> int:
+    def _enter(self, chunk: bytes, position: int) -> int:
         """Take the first byte after a gap."""
-        first = chunk[at : at + 1]
+        first = chunk[position : position + 1]
         if not first:
-            return at
+            return position
         if first == b"]":
             self._where = _Where.CLOSED
-            return at + 1
-        self._begin = self._base + at
+            return position + 1
+        self._begin = self._base + position
         self._depth = 1 if first in _OPEN else 0
         self._where = _Where.NESTED if self._depth else _Where.STRING if first == b'"' else _Where.WORD
-        return at + 1
+        return position + 1
 
-    def _within(self, chunk: bytes, at: int) -> int:
+    def _within(self, chunk: bytes, position: int) -> int:
         if self._where is _Where.STRING:
-            return self._string(chunk, at)
+            return self._string(chunk, position)
         if self._where is _Where.NESTED:
-            return self._nested(chunk, at)
-        end = _past(_WORD, chunk, at)
+            return self._nested(chunk, position)
+        end = _past(_WORD, chunk, position)
         if end < len(chunk):
             self._where = _Where.BETWEEN
         return end
 
-    def _nested(self, chunk: bytes, at: int) -> int:
-        for match in _TO_BRACKET.finditer(chunk, at):
+    def _nested(self, chunk: bytes, position: int) -> int:
+        for match in _TO_BRACKET.finditer(chunk, position):
             found = match[1]
             if found == b'"':  # Not closed in this chunk, or the expression would have gone past it.
                 self._where = _Where.STRING
@@ -145,13 +145,13 @@ class ArrayFramer(Framer):
                 return match.end()
         return len(chunk)
 
-    def _string(self, chunk: bytes, at: int) -> int:
-        at = _past(_STRING, chunk, at + self._escaped)
-        found = chunk[at : at + 1]
+    def _string(self, chunk: bytes, position: int) -> int:
+        position = _past(_STRING, chunk, position + self._escaped)
+        found = chunk[position : position + 1]
         self._escaped = found == b"\\"  # The chunk's last byte, or the expression would have gone past it.
         if found == b'"':
             self._where = _Where.NESTED if self._depth else _Where.BETWEEN
-        return at + len(found)
+        return position + len(found)
 
     def _read(self, raw: bytes, *, trailing: bool) -> Frame:
         if trailing and self._where not in _IN_ELEMENT:
@@ -159,17 +159,17 @@ class ArrayFramer(Framer):
         return Frame(raw, self._number, raw[self._begin :], trailing=trailing)
 
 
-def _past(expression: re.Pattern[bytes], chunk: bytes, at: int) -> int:
-    """The end of the match at `at` of an expression that always matches."""
-    match = expression.match(chunk, at)
-    return at if match is None else match.end()
+def _past(expression: re.Pattern[bytes], chunk: bytes, position: int) -> int:
+    """The end of the match at `position` of an expression that always matches."""
+    match = expression.match(chunk, position)
+    return position if match is None else match.end()
 
 
 class DocumentFramer(Framer):
     """Gathers the body for reading. Above the cap it is not one frame with data but oversize parts."""
 
-    def _seek(self, chunk: bytes, at: int) -> int:
-        del chunk, at
+    def _seek(self, chunk: bytes, position: int) -> int:
+        del chunk, position
         return -1
 
     def _read(self, raw: bytes, *, trailing: bool) -> Frame:

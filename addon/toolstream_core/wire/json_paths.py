@@ -77,7 +77,7 @@ def put(payload: Payload, path: tuple[str, ...], value: Json) -> Payload:
     key, rest = path[0], path[1:]
     inner = payload.get(key)
     if value is ABSENT and not (rest and isinstance(inner, dict)):
-        return payload if rest else {name: one for name, one in payload.items() if name != key}
+        return payload if rest else {name: other for name, other in payload.items() if name != key}
     return {**payload, key: put(inner if isinstance(inner, dict) else {}, rest, value) if rest else value}
 
 
@@ -97,19 +97,19 @@ def changed(value: Json, changes: Mapping[Path, Json]) -> Json:
         holder: Any = root
         step: Any = 0
         for following in path:
-            one = holder[step] if type(step) is int else holder.get(step)
-            if id(one) not in copies:
-                usual = type(one) is (list if type(following) is int else dict)
-                one = holder[step] = one.copy() if usual else _copy(one, following)
-                copies.add(id(one))
-            holder, step = one, following
+            container = holder[step] if type(step) is int else holder.get(step)
+            if id(container) not in copies:
+                usual = type(container) is (list if type(following) is int else dict)
+                container = holder[step] = container.copy() if usual else _copy(container, following)
+                copies.add(id(container))
+            holder, step = container, following
         if new is not ABSENT or isinstance(holder, list):
             holder[step] = new
             gaps += [holder] if new is ABSENT else []
         else:
             holder.pop(step, None)
     for holder in gaps:
-        holder[:] = [one for one in holder if one is not ABSENT]
+        holder[:] = [container for container in holder if container is not ABSENT]
     return root[0]
 
 

@@ -29,66 +29,66 @@ def of_any_length(text: str) -> Json:
 
 def loads(text: str) -> Json:
     """As `numbers.loads`. Raises `ValueError`, `RecursionError`."""
-    value, at = _value(text, _after_space(text, 0), 0)
-    if _after_space(text, at) != len(text):
-        raise ValueError(f"more text after the value, at {at}")
+    value, position = _value(text, _after_space(text, 0), 0)
+    if _after_space(text, position) != len(text):
+        raise ValueError(f"more text after the value, at {position}")
     return value
 
 
-def _value(text: str, at: int, depth: int) -> tuple[Json, int]:
-    mark = text[at : at + 1]
+def _value(text: str, position: int, depth: int) -> tuple[Json, int]:
+    mark = text[position : position + 1]
     if mark == '"':
-        string: tuple[str, int] = scanstring(text, at + 1)
+        string: tuple[str, int] = scanstring(text, position + 1)
         return string
     if mark not in {"{", "["} or depth == _DEPTH:
-        return numbers.first(text, at)
+        return numbers.first(text, position)
     for size in (_SHORT, PART):
         try:
-            value, length = numbers.first(text[at : at + size], 0)
+            value, length = numbers.first(text[position : position + size], 0)
         except ValueError:  # it is longer, or invalid
             continue
-        return value, at + length
-    return (_object if mark == "{" else _array)(text, at + 1, depth + 1)
+        return value, position + length
+    return (_object if mark == "{" else _array)(text, position + 1, depth + 1)
 
 
-def _object(text: str, at: int, depth: int) -> tuple[Json, int]:
+def _object(text: str, position: int, depth: int) -> tuple[Json, int]:
     found: dict[str, Json] = {}
-    at = _after_space(text, at)
-    if text[at : at + 1] == "}":
-        return found, at + 1
+    position = _after_space(text, position)
+    if text[position : position + 1] == "}":
+        return found, position + 1
     while True:
-        _expect(text, at, '"')
-        key, at = scanstring(text, at + 1)
-        at = _after_space(text, at)
-        _expect(text, at, ":")
-        found[key], at = _value(text, _after_space(text, at + 1), depth)
-        at = _after_space(text, at)
-        if text[at : at + 1] == "}":
-            return found, at + 1
-        _expect(text, at, ",")
-        at = _after_space(text, at + 1)
+        _expect(text, position, '"')
+        key, position = scanstring(text, position + 1)
+        position = _after_space(text, position)
+        _expect(text, position, ":")
+        found[key], position = _value(text, _after_space(text, position + 1), depth)
+        position = _after_space(text, position)
+        if text[position : position + 1] == "}":
+            return found, position + 1
+        _expect(text, position, ",")
+        position = _after_space(text, position + 1)
 
 
-def _array(text: str, at: int, depth: int) -> tuple[Json, int]:
+def _array(text: str, position: int, depth: int) -> tuple[Json, int]:
     found: list[Json] = []
-    at = _after_space(text, at)
-    if text[at : at + 1] == "]":
-        return found, at + 1
+    position = _after_space(text, position)
+    if text[position : position + 1] == "]":
+        return found, position + 1
     while True:
-        value, at = _value(text, at, depth)
+        value, position = _value(text, position, depth)
         found.append(value)
-        at = _after_space(text, at)
-        if text[at : at + 1] == "]":
-            return found, at + 1
-        _expect(text, at, ",")
-        at = _after_space(text, at + 1)
+        position = _after_space(text, position)
+        if text[position : position + 1] == "]":
+            return found, position + 1
+        _expect(text, position, ",")
+        position = _after_space(text, position + 1)
 
 
-def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
+def _after_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return position if found is None else found.end()
 
 
-def _expect(text: str, at: int, mark: str) -> None:
-    if text[at : at + 1] != mark:
-        raise ValueError(f"expected {mark} at {at}")
+def _expect(text: str, position: int, mark: str) -> None:
+    if text[position : position + 1] != mark:
+        raise ValueError(f"expected {mark} at {position}")

@@ -31,9 +31,9 @@ class Written(float):
 
     def __new__(cls, value: float, text: str = "") -> Self:
         """`text` as received."""
-        made = super().__new__(cls, value)
-        made.text = text
-        return made
+        number = super().__new__(cls, value)
+        number.text = text
+        return number
 
 
 def loads(text: str) -> Json:
@@ -50,9 +50,9 @@ def loads(text: str) -> Json:
     return value if end == len(text) else _USUAL.decode(text)  # white space around it, or no JSON
 
 
-def first(text: str, at: int) -> tuple[Json, int]:
-    """The JSON value that begins at `at`, and where it ends. Raises `ValueError`, `RecursionError`."""
-    return _CAREFUL.raw_decode(text, at)
+def first(text: str, position: int) -> tuple[Json, int]:
+    """The JSON value that begins at `position`, and where it ends. Raises `ValueError`, `RecursionError`."""
+    return _CAREFUL.raw_decode(text, position)
 
 
 def dumps(value: Json, *, ascii_only: bool = False) -> str:
@@ -114,10 +114,10 @@ def _marked(value: Json) -> Json:
     if isinstance(value, Written):
         return _MARK + value.text
     if isinstance(value, dict):
-        inner = {key: _marked(one) for key, one in value.items()}
-        return inner if any(inner[key] is not one for key, one in value.items()) else value
+        inner = {key: _marked(item) for key, item in value.items()}
+        return inner if any(inner[key] is not item for key, item in value.items()) else value
     if isinstance(value, list | tuple):
-        entries = [_marked(one) for one in value]
+        entries = [_marked(item) for item in value]
         return entries if any(new is not old for new, old in zip(entries, value, strict=True)) else value
     return value
 

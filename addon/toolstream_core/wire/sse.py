@@ -64,24 +64,24 @@ class SseFramer(Framer):
         if self._held or self._over or len(chunk) > self._max:
             return super().feed(chunk)
         frames: list[Frame] = []
-        at = 0
-        while at < len(chunk) and (frame := self._plain(chunk, at)) is not None:
+        position = 0
+        while position < len(chunk) and (frame := self._plain(chunk, position)) is not None:
             frames.append(frame)
-            at += len(frame.raw)
+            position += len(frame.raw)
             self._number += 1
         if not frames:
             return super().feed(chunk)
         self._started = True
-        return frames if at == len(chunk) else frames + super().feed(chunk[at:])
+        return frames if position == len(chunk) else frames + super().feed(chunk[position:])
 
-    def _plain(self, chunk: bytes, at: int) -> Frame | None:
-        """The block at `at` if it is a usual one: a data line, possibly with an event line before it."""
-        name, line = "", at
-        if not chunk.startswith(b"data:", at):
-            line = chunk.find(b"\n", at) + 1
-            if not chunk.startswith(b"event: ", at) or not chunk.startswith(b"data:", line) or not line:
+    def _plain(self, chunk: bytes, position: int) -> Frame | None:
+        """The block at `position` if it is a usual one: a data line, possibly with an event line before it."""
+        name, line = "", position
+        if not chunk.startswith(b"data:", position):
+            line = chunk.find(b"\n", position) + 1
+            if not chunk.startswith(b"event: ", position) or not chunk.startswith(b"data:", line) or not line:
                 return None
-            content_type = chunk[at + 7 : line - 1].removesuffix(b"\r")
+            content_type = chunk[position + 7 : line - 1].removesuffix(b"\r")
             if b"\r" in content_type:
                 return None
             name = content_type.decode("utf-8", "replace")
@@ -93,34 +93,34 @@ class SseFramer(Framer):
         if chunk[end:stop] not in {b"\n\n", b"\r\n\r\n"}:
             return None
         begin = line + (6 if chunk[line + 5] == _SPACE else 5)
-        return Frame(chunk[at:stop], self._number, chunk[begin:end], name)
+        return Frame(chunk[position:stop], self._number, chunk[begin:end], name)
 
-    def _seek(self, chunk: bytes, at: int) -> int:
+    def _seek(self, chunk: bytes, position: int) -> int:
         if self._blank:
-            at = self._skip(chunk, at)
+            position = self._skip(chunk, position)
         if self._blank:
             return -1
         if self._tail:
-            across = _END.search(self._tail + chunk[at : at + 2])
+            across = _END.search(self._tail + chunk[position : position + 2])
             if across is not None:
-                return self._ended(at + across.end() - len(self._tail))
-        inside = _END.search(chunk, at)
+                return self._ended(position + across.end() - len(self._tail))
+        inside = _END.search(chunk, position)
         if inside is not None:
             return self._ended(inside.end())
-        self._tail = (self._tail + chunk[max(at, len(chunk) - 2) :])[-2:]
+        self._tail = (self._tail + chunk[max(position, len(chunk) - 2) :])[-2:]
         return -1
 
-    def _skip(self, chunk: bytes, at: int) -> int:
+    def _skip(self, chunk: bytes, position: int) -> int:
         """Skip a byte order mark at the start of the body (`_tail` is its part so far) and blank lines."""
         if not self._started:
-            head = self._tail + chunk[at : at + len(BOM)]
+            head = self._tail + chunk[position : position + len(BOM)]
             if len(head) < len(BOM) and BOM.startswith(head):
                 self._tail = head
-                return at
-            at += self._start(head)
-        text = _NOT_BLANK.search(chunk, at) if self._blank else None
+                return position
+            position += self._start(head)
+        text = _NOT_BLANK.search(chunk, position) if self._blank else None
         self._blank = self._blank and text is None
-        return at if text is None else text.start()
+        return position if text is None else text.start()
 
     def _start(self, head: bytes) -> int:
         """The number of further bytes of the chunk that belong to a byte order mark."""

@@ -55,11 +55,11 @@ class SseWriter:
             self._learn(frame)
         data = encoded(payload)
         old = frame.data or b""
-        at = frame.raw.rfind(old) if old and b"\n" not in old else -1
-        head = b"" if at < 0 else frame.raw[:at]
+        position = frame.raw.rfind(old) if old and b"\n" not in old else -1
+        head = b"" if position < 0 else frame.raw[:position]
         if name is not None or not (head[-7:] in _USUAL or _begins_data(head)):
             return self._rebuilt(frame, data, name)
-        raw = head + data + frame.raw[at + len(old) :]
+        raw = head + data + frame.raw[position + len(old) :]
         return Frame(raw, frame.number, data, frame.name, trailing=frame.trailing)
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:
@@ -131,8 +131,8 @@ class LineWriter:
         del name
         data = encoded(payload)
         old = frame.data or b""
-        at = frame.raw.rfind(old)
-        raw = frame.raw[:at] + data + frame.raw[at + len(old) :]
+        position = frame.raw.rfind(old)
+        raw = frame.raw[:position] + data + frame.raw[position + len(old) :]
         return Frame(raw, frame.number, data, trailing=frame.trailing)
 
     def make(self, payload: Json, number: int, name: str = "") -> Frame:

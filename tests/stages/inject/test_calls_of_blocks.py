@@ -12,7 +12,7 @@ from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import Record, StreamFacts
 from toolstream_core.settings import Settings
 
-DIALECTS = ("anthropic", "bedrock", "cohere-v2", "gemini-interactions")
+PROTOCOLS_OF_BLOCKS = ("anthropic", "bedrock", "cohere-v2", "gemini-interactions")
 TWO = {one.protocol: one for one in streams() if one.name == "fragments of two"}
 ONE = {one.protocol: one for one in streams() if one.name == "fragments"}
 EARLIER: dict[str, Any] = {
@@ -37,7 +37,7 @@ def inject(healthy: Healthy, name: str, *, cut: int | None = None, request: Any 
     return out, record
 
 
-@pytest.mark.parametrize("protocol", DIALECTS)
+@pytest.mark.parametrize("protocol", PROTOCOLS_OF_BLOCKS)
 def test_later_calls_are_merged_into_the_first(protocol: str) -> None:
     """The injected `merged-calls` is one call with the arguments of both."""
     _, record = inject(TWO[protocol], "merged-calls")
@@ -47,7 +47,7 @@ def test_later_calls_are_merged_into_the_first(protocol: str) -> None:
     assert [finding.name for finding in record.findings] == ["merged-calls"]
 
 
-@pytest.mark.parametrize("protocol", DIALECTS)
+@pytest.mark.parametrize("protocol", PROTOCOLS_OF_BLOCKS)
 def test_a_single_call_is_not_changed(protocol: str) -> None:
     """`merged-calls` does not change a stream with one call, also if it is truncated."""
     healthy = ONE[protocol]
@@ -55,7 +55,7 @@ def test_a_single_call_is_not_changed(protocol: str) -> None:
         assert inject(healthy, "merged-calls", cut=count)[0] == b"".join(healthy.frames[:count])
 
 
-@pytest.mark.parametrize("protocol", DIALECTS)
+@pytest.mark.parametrize("protocol", PROTOCOLS_OF_BLOCKS)
 def test_calls_are_repeated_as_text(protocol: str) -> None:
     """The injected `leaked-twice` keeps the calls and repeats them as text."""
     _, record = inject(TWO[protocol], "leaked-twice")
@@ -63,7 +63,7 @@ def test_calls_are_repeated_as_text(protocol: str) -> None:
     assert {finding.name for finding in record.findings} == {"leaked-twice", "leaked-hermes"}
 
 
-@pytest.mark.parametrize("protocol", DIALECTS)
+@pytest.mark.parametrize("protocol", PROTOCOLS_OF_BLOCKS)
 def test_a_call_gets_an_id_of_an_earlier_turn(protocol: str) -> None:
     """The injected `reused-id` gives a call an id from the request, and changes nothing if there is none."""
     healthy = ONE[protocol]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 type Payload = dict[str, Any]
 
-BY_DIALECT = {one: [stream for stream in streams() if stream.protocol == one] for one in PATHS}
-SHAPED = [one for protocol in ("openai-chat", "openai-responses", "anthropic") for one in BY_DIALECT[protocol]]
+BY_PROTOCOL = {one: [stream for stream in streams() if stream.protocol == one] for one in PATHS}
+SHAPED = [one for protocol in ("openai-chat", "openai-responses", "anthropic") for one in BY_PROTOCOL[protocol]]
 
 
 def end_at_limit(protocol: str, received: list[Payload]) -> list[Payload | str]:
@@ -107,7 +107,7 @@ def texts(body: bytes) -> str:
 @pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses", "anthropic"])
 def test_a_header_alone_is_not_sent(protocol: str) -> None:
     """A header of a tool without parameters is sent at the end of the turn, and not at the token limit."""
-    healthy = next(one for one in BY_DIALECT[protocol] if one.name == "without arguments")
+    healthy = next(one for one in BY_PROTOCOL[protocol] if one.name == "without arguments")
     frames = healthy.frames
     at = 1 + next(at for at, frame in enumerate(frames) if b'"ping"' in frame)
     head = b"".join(frames[:at])
@@ -125,7 +125,7 @@ SENT_BEFORE = {("openai-chat", "merged-calls", name) for name in ("one chunk eac
 BROKEN = [
     (healthy, fault)
     for one in PROTOCOLS
-    for healthy in BY_DIALECT[one.name]
+    for healthy in BY_PROTOCOL[one.name]
     for fault in INVALID
     if "whole-calls" in one.shapes and fault in one.injectors and (one.name, fault, healthy.name) not in SENT_BEFORE
 ]
@@ -160,7 +160,7 @@ def test_blocks_after_a_dropped_call_move_up() -> None:
         {"type": "message_stop"},
     ]
     body = sse(start, incomplete, stops[0], text, text_delta, stops[1], *end)
-    outcome = run(body, BY_DIALECT["anthropic"][0].exchange, Settings(shapes=("whole-calls",)))
+    outcome = run(body, BY_PROTOCOL["anthropic"][0].exchange, Settings(shapes=("whole-calls",)))
     moved = [{**one, "index": 0} for one in (text, text_delta, stops[1])]
     assert payloads(outcome.out) == [*moved, *end]
     assert "cut-off-call" in outcome.finding_names
@@ -168,7 +168,7 @@ def test_blocks_after_a_dropped_call_move_up() -> None:
 
 def test_chat_calls_after_a_dropped_call_move_up() -> None:
     """If one of two interleaved calls is dropped, the other gets its index."""
-    exchange = BY_DIALECT["openai-chat"][0].exchange
+    exchange = BY_PROTOCOL["openai-chat"][0].exchange
 
     def chunk(index: int, arguments: str, **more: str) -> Payload:
         entry = {"index": index, **more, "function": {"arguments": arguments, **({"name": "f"} if more else {})}}
@@ -209,7 +209,7 @@ def test_incomplete_calls_are_dropped_from_the_terminal_event() -> None:
         {"type": "response.output_item.added", "output_index": 1, "item": message},
         {"type": "response.incomplete", "response": response},
     )
-    out = payloads(shaped(body, BY_DIALECT["openai-responses"][0].exchange, "whole-calls"))
+    out = payloads(shaped(body, BY_PROTOCOL["openai-responses"][0].exchange, "whole-calls"))
     assert [one.get("output_index") for one in out] == [0, None]
     assert out[-1]["response"]["output"] == [message, search, complete]
 
@@ -225,7 +225,7 @@ def test_an_incomplete_gemini_call_is_dropped(finish: str | None) -> None:
     more = {"functionCall": {"partialArgs": [{"jsonPath": "$.a", "stringValue": "b"}], "willContinue": True}}
     events = [event({"text": "Hm."}), event(first), event(more)]
     last = [event({"text": "no"}, finishReason=finish)] if finish else []
-    out = payloads(shaped(sse(*events, *last), BY_DIALECT["gemini"][0].exchange, "whole-calls"))
+    out = payloads(shaped(sse(*events, *last), BY_PROTOCOL["gemini"][0].exchange, "whole-calls"))
     assert out == [events[0], *last]
 
 
@@ -248,7 +248,7 @@ def test_interleaved_gemini_calls_are_sent_complete() -> None:
         event(0, part("2")),
         event(1, {"name": "i", "args": {}}, finishReason="STOP"),
     ]
-    out = payloads(shaped(sse(*events), BY_DIALECT["gemini"][0].exchange, "whole-calls"))
+    out = payloads(shaped(sse(*events), BY_PROTOCOL["gemini"][0].exchange, "whole-calls"))
     calls = [one["candidates"][0]["content"]["parts"][0].get("functionCall") for one in out]
     assert calls[-3:] == [
         {"name": "g", "args": {"a": "1"}},
@@ -276,7 +276,7 @@ def test_a_call_completed_after_its_finish_reason_is_sent() -> None:
 @pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses", "anthropic"])
 def test_dropped_calls_are_recorded_as_changes(protocol: str) -> None:
     """A dropped call is recorded as a change and reported as cut off."""
-    healthy = BY_DIALECT[protocol][0]
+    healthy = BY_PROTOCOL[protocol][0]
     body = b"".join(healthy.frames[: len(healthy.frames) // 2])
     outcome = run(body, healthy.exchange, Settings(SAFE, ("whole-calls",)))
     assert outcome.record.changed
@@ -291,7 +291,7 @@ def test_done_completes_a_call(finish: str | None, *, is_sent: bool) -> None:
     entry = {"index": 0, "id": "a", "function": {"name": "ping", "arguments": ""}}
     head = {"choices": [{"index": 0, "delta": {"tool_calls": [entry]}, "finish_reason": None}]}
     last = [{"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}] if finish else []
-    out = shaped(sse(head, *last, "[DONE]"), BY_DIALECT["openai-chat"][0].exchange, "whole-calls")
+    out = shaped(sse(head, *last, "[DONE]"), BY_PROTOCOL["openai-chat"][0].exchange, "whole-calls")
     assert (b"ping" in out) == is_sent
 
 

@@ -47,13 +47,13 @@ def _bytes_of(line: str) -> _Bytes | None:
         if "0x" in line and _C_BYTES.fullmatch(line):
             return "", bytes.fromhex("".join(re.findall(r"0x([0-9a-fA-F]{2})", line)))
         return None
-    found, at = bytearray(), start.end()
+    found, position = bytearray(), start.end()
     gap = 2 if start["colon"] else 3
-    while len(found) < _ROW and (token := _TOKEN.match(line, at)):
+    while len(found) < _ROW and (token := _TOKEN.match(line, position)):
         if found and len(token[1]) >= gap:
             break
         found += bytes.fromhex(token[2])
-        at = token.end()
+        position = token.end()
     return (start["indent"], bytes(found)) if found else None
 
 
@@ -62,7 +62,7 @@ def _words_of(line: str) -> _Bytes | None:
     found = _bytes_of(line)
     if found is None or len(found[1]) % _WORD:
         return None
-    return found[0], bytes(found[1][at ^ 1] for at in range(len(found[1])))
+    return found[0], bytes(found[1][position ^ 1] for position in range(len(found[1])))
 
 
 def _cells_of(line: str) -> _Bytes | None:
@@ -70,7 +70,7 @@ def _cells_of(line: str) -> _Bytes | None:
     row = _CELLS.fullmatch(line)
     if row is None:
         return None
-    cells = [row[1][at + 1 : at + 4].lstrip() or " " for at in range(0, len(row[1]), 4)]
+    cells = [row[1][position + 1 : position + 4].lstrip() or " " for position in range(0, len(row[1]), 4)]
     return "", bytes(
         ord(cell) if len(cell) == 1 else _NAMED_CELLS[cell[1]] if cell[0] == "\\" else int(cell, 8) & 0xFF
         for cell in cells
@@ -192,12 +192,12 @@ def _values(path: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
     return split(texts_of(_at(parse(line.encode("utf-8", "replace")), path) for line in lines))
 
 
-def _paths(record: Json, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _paths(record: Json, position: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     if text_of(record) is not None:
-        yield at
-    elif isinstance(record, dict) and len(at) < FEW:
+        yield position
+    elif isinstance(record, dict) and len(position) < FEW:
         for key, value in record.items():
-            yield from _paths(value, (*at, key))
+            yield from _paths(value, (*position, key))
 
 
 def _at(record: Json, path: Sequence[str]) -> Json:
@@ -225,12 +225,12 @@ def segments(lines: Iterable[str], base: int) -> Iterator[str]:
 
 
 def _segments(lines: Iterable[str], base: int) -> Iterator[str]:
-    size = taken = count = 0
+    size = received = count = 0
     for line in lines:
         announced = _size(line, base)
         # Line ends may have been CRLF, which a copied text does not show.
-        if announced is not None and (not size or taken + 2 * count >= size):
-            size, taken, count = announced, 0, 0
+        if announced is not None and (not size or received + 2 * count >= size):
+            size, received, count = announced, 0, 0
             continue
         if not size:
             if line.strip():
@@ -240,7 +240,7 @@ def _segments(lines: Iterable[str], base: int) -> Iterator[str]:
         if count:
             yield "\n"
         yield line
-        taken += length + 1
+        received += length + 1
         count += 1
 
 
@@ -356,7 +356,7 @@ def logged_chunks(head: Sequence[str]) -> Layer | None:
     shapes = Counter(_shape(line) for line in head if _HEADING.fullmatch(line))
     headings = {shape for shape, count in shapes.items() if count >= FEW}
     lines = [line for line in head if _shape(line) in headings]
-    if not lines or not any(line in one.data for one in Scanner().scan(head) for line in lines):
+    if not lines or not any(line in event.data for event in Scanner().scan(head) for line in lines):
         return None
 
     def after(line: str) -> str | None:

@@ -99,7 +99,7 @@ class Found:
     def ends(self) -> bool:
         """Whether it has the end of a stream, or the reason."""
         content = self.content
-        return content is not None and bool(content.end or any(one.reason for one in content.finishes))
+        return content is not None and bool(content.end or any(finish.reason for finish in content.finishes))
 
     @property
     def has_content(self) -> bool:
@@ -161,7 +161,7 @@ class _Line:
     text: str
     before: str | None
     """The text before its first event, once that was found."""
-    at: int = 0
+    position: int = 0
     tries: int = 0
     """Values without an event since the last one."""
     named: bool = False
@@ -207,9 +207,9 @@ class Scanner:
     def scan(self, lines: Iterable[str]) -> Iterator[Found]:
         for line in lines:
             self._fences += bool(FENCE.match(line))
-            for one in self.line(line):
-                one.block = self._fences
-                yield one
+            for event in self.line(line):
+                event.block = self._fences
+                yield event
         yield from self._cut_off()
 
     def line(self, line: str) -> Iterable[Found]:
@@ -236,7 +236,7 @@ class Scanner:
         if self._open is not None and (_MEMBER.fullmatch(line) if self._open.is_json else self._is_field(line)):
             return ()
         fresh = Scanner(self._nesting, parts=self._parts)
-        return [one for one in fresh.line(line) if one.protocol is not None and not one.is_complete]
+        return [event for event in fresh.line(line) if event.protocol is not None and not event.is_complete]
 
     def _is_field(self, line: str) -> bool:
         """Whether a line is a field of the open printed object: named, and indented deeper or after a comma."""
@@ -261,10 +261,15 @@ class Scanner:
 
     def _data_again(self, line: str) -> str | None:
         """The rest of a line that continues the data of an event."""
-        at = line.find("data:")
-        if at < 0 or self._open is None or self._open.notation != "data" or _alike(line[:at]) != _alike(self._prefix):
+        position = line.find("data:")
+        if (
+            position < 0
+            or self._open is None
+            or self._open.notation != "data"
+            or _alike(line[:position]) != _alike(self._prefix)
+        ):
             return None
-        rest = line[at + 5 :].removeprefix(" ")
+        rest = line[position + 5 :].removeprefix(" ")
         return None if rest.startswith('{"') else rest
 
     def _cut_off(self) -> Iterable[Found]:
@@ -272,7 +277,7 @@ class Scanner:
         opened, self._open = self._open, None
         if opened is None:
             return
-        found = [one for line in opened.lines for one in self._fresh(line)]
+        found = [event for line in opened.lines for event in self._fresh(line)]
         yield from found or [self._unread(_alike(self._prefix), opened.notation, opened.text)]
 
     def _unread(self, prefix: str, notation: str, text: str, before: str = "") -> Found:
@@ -283,18 +288,20 @@ class Scanner:
     def _read(self, text: str, before: str | None = None, *, continued: bool = False) -> Iterator[Found]:
         """The events in a line, or in a value on several lines; `before` is the text before it."""
         reading = _Line(text, before)
-        while reading.tries < _MAX_TRIES and (start := _START.search(text, reading.at)):
+        while reading.tries < _MAX_TRIES and (start := _START.search(text, reading.position)):
             yield from self._take(reading, start)
         if reading.found:
             self._begun = True
             self._prefixes.add(_alike(reading.before or ""))
         elif reading.opened is not None and not continued:
-            at, notation = reading.opened
-            self._prefix = text[:at]
-            self._open = OpenValue(notation, text[at:])
+            position, notation = reading.opened
+            self._prefix = text[:position]
+            self._open = OpenValue(notation, text[position:])
         elif reading.failed is not None:
-            at, notation = reading.failed
-            yield self._unread(_alike(text[:at] if before is None else before), notation, text[at:], text[:at])
+            position, notation = reading.failed
+            yield self._unread(
+                _alike(text[:position] if before is None else before), notation, text[position:], text[:position]
+            )
         elif not reading.named and _alike(text) not in self._prefixes:
             self.others += 1
             if self._begun and _ELLIPSIS.fullmatch(text):
@@ -316,10 +323,10 @@ class Scanner:
                 if line.opened is None and OpenValue("", line.text[start.start() :]).open:
                     line.opened = place
             line.named = line.named or len(self._names) > named
-        found, line.at = value or ([], start.end())
-        for one in found:
-            if one.protocol is not None:
-                one.lead = one.lead or _lead(line.text[start.start() :])
+        found, line.position = value or ([], start.end())
+        for event in found:
+            if event.protocol is not None:
+                event.lead = event.lead or _lead(line.text[start.start() :])
         if found:
             line.found = True
             line.tries = 0
@@ -350,39 +357,41 @@ class Scanner:
         return self._object(prefix, "repr", encoded(payload).decode("utf-8", "replace"), payload, before), end
 
     def _data(self, text: str, start: re.Match[str], prefix: str, before: str) -> tuple[list[Found], int] | None:
-        at = start.end()
-        while text[at : at + 1].isspace():
-            at += 1
-        if text.startswith(_DONE, at):
-            return [self._event(prefix, "data", _DONE, ABSENT, before)], at + len(_DONE)
-        if text.startswith(("{", "["), at):
-            json = _json(text, at)
+        position = start.end()
+        while text[position : position + 1].isspace():
+            position += 1
+        if text.startswith(_DONE, position):
+            return [self._event(prefix, "data", _DONE, ABSENT, before)], position + len(_DONE)
+        if text.startswith(("{", "["), position):
+            json = _json(text, position)
             if json:
-                return [self._event(prefix, "data", text[at : json[1]], json[0], before)], json[1]
-            if text.startswith('{\\"', at) and (json := _json(text[at:].replace('\\"', '"').replace("\\\\", "\\"), 0)):
+                return [self._event(prefix, "data", text[position : json[1]], json[0], before)], json[1]
+            if text.startswith('{\\"', position) and (
+                json := _json(text[position:].replace('\\"', '"').replace("\\\\", "\\"), 0)
+            ):
                 return [self._event(prefix, "data", encoded(json[0]).decode(), json[0], before)], len(text)
             try:
-                payload, end = literal(text, at)
+                payload, end = literal(text, position)
             except (ValueError, RecursionError, OverflowError):
                 return None
             return [self._event(prefix, "data", encoded(payload).decode("utf-8", "replace"), payload, before)], end
         if start.start() != len(before):
             return None
-        return [self._event(prefix, "data", text[at:].strip(), ABSENT, before)], len(text)
+        return [self._event(prefix, "data", text[position:].strip(), ABSENT, before)], len(text)
 
-    def _string(self, text: str, at: int, prefix: str, before: str) -> tuple[list[Found], int] | None:
-        token = _STRING.match(text, at)
+    def _string(self, text: str, position: int, prefix: str, before: str) -> tuple[list[Found], int] | None:
+        token = _STRING.match(text, position)
         if token is None or self._nesting >= _MAX_NESTING:
             return None
         doubled = token[0][-1] == "'" and "''" in token[0][:-1]  # as YAML and SQL write a quote in a string
         read = verbatim if doubled else string
         escaped = self._inside(read(token[0]), Group(prefix, "string"), before)
         if not escaped and token[0][-2] == "{":  # no string, but a quote before an object
-            return [], at + 1
+            return [], position + 1
         # YAML, SQL and shells have strings without escapes: a backslash in them belongs to the data.
-        if "\\" in token[0] and (not escaped or any(one.is_unread for one in escaped)):
+        if "\\" in token[0] and (not escaped or any(event.is_unread for event in escaped)):
             plain = self._inside(verbatim(token[0]), Group(prefix, "string"), before)
-            if plain and not any(one.is_unread for one in plain):
+            if plain and not any(event.is_unread for event in plain):
                 return plain, token.end()
         return escaped, token.end()
 
@@ -391,20 +400,20 @@ class Scanner:
         inner = Scanner(self._nesting + 1, parts=self._parts)
         found = list(inner.scan(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
         self.elided = self.elided or inner.elided
-        if not any(one.protocol or one.data == _DONE for one in found):
+        if not any(event.protocol or event.data == _DONE for event in found):
             self._names.update((_place(group), name) for name in inner._names.values())
             return []
-        alone = len(found) >= _WHOLE_STREAM and any(one.ends for one in found)
+        alone = len(found) >= _WHOLE_STREAM and any(event.ends for event in found)
         if alone and text in self._texts:
             return []
         self._texts.add(text)
         self.streams += alone
-        for one in found:
-            one.group = group._replace(notation=f"string of {one.group.notation}")
-            one.name = one.name or self._names.pop(_place(group), "")
-            one.before = before
-            one.stream = self.streams if alone else 0
-            one.request = request
+        for event in found:
+            event.group = group._replace(notation=f"string of {event.group.notation}")
+            event.name = event.name or self._names.pop(_place(group), "")
+            event.before = before
+            event.stream = self.streams if alone else 0
+            event.request = request
         return found
 
     def _object(self, prefix: str, notation: str, text: str, payload: Json, before: str) -> list[Found]:
@@ -429,14 +438,14 @@ class Scanner:
                 yield from self._within(item, group._replace(path=f"{group.path}[]"), before, request, depth)
         elif isinstance(value, dict):
             request = _request(value, request)
-            event = value.get("event")
+            name = value.get("event")
             for key, item in value.items():
                 path = f"{group.path}.{key}" if group.path else key
                 found = self._within(item, group._replace(path=path), before, request, depth)
-                for one in found:
-                    if key == "data" and isinstance(event, str) and not one.name:
-                        one.name = event
-                    yield one
+                for event in found:
+                    if key == "data" and isinstance(name, str) and not event.name:
+                        event.name = name
+                    yield event
 
     def _within(self, value: Json, group: Group, before: str, request: Json, depth: int) -> Iterator[Found]:
         if isinstance(value, dict):
@@ -465,9 +474,9 @@ def _alike(prefix: str) -> str:
     return _DIGITS.sub("0", prefix[-_PREFIX:]).strip(" \t,[(")
 
 
-def _json(text: str, at: int) -> tuple[Json, int] | None:
+def _json(text: str, position: int) -> tuple[Json, int] | None:
     try:
-        return numbers.first(text, at)
+        return numbers.first(text, position)
     except (ValueError, RecursionError):
         return None
 

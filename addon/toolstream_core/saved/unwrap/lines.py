@@ -105,5 +105,5 @@ def gains(lines: Sequence[str], texts: Iterable[str]) -> bool:
 
 def _events(lines: Iterable[str]) -> tuple[int, int]:
     """The number of events, and of parts of events, in lines."""
-    found = [one.is_part for one in Scanner(parts=True).scan(lines) if one.protocol is not None]
+    found = [event.is_part for event in Scanner(parts=True).scan(lines) if event.protocol is not None]
     return found.count(False), len(found)

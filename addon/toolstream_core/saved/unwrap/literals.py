@@ -40,26 +40,26 @@ class ElidedError(ValueError):
     """The text omits parts: `[Object]`, which Node prints for nested values."""
 
 
-def literal(text: str, at: int) -> tuple[Json, int]:
-    """The value printed at `at`, and where it ends. Raises `ValueError`."""
-    reader = _Reader(text, at)
-    return reader.value(), reader.at
+def literal(text: str, position: int) -> tuple[Json, int]:
+    """The value printed at `position`, and where it ends. Raises `ValueError`."""
+    reader = _Reader(text, position)
+    return reader.value(), reader.position
 
 
 def printed_fields(text: str) -> dict[str, Json]:
     """The fields of an object that was printed without its name: `key=value key=value`. Raises `ValueError`."""
     reader = _Reader(text, 0)
     fields: dict[str, Json] = {}
-    while reader.at < len(text.rstrip()):
-        name = _NAME.match(text, reader.at)
+    while reader.position < len(text.rstrip()):
+        name = _NAME.match(text, reader.position)
         if name is None or not text.startswith("=", name.end()):
             raise ValueError("no field")
-        reader.at = name.end() + 1
+        reader.position = name.end() + 1
         value = reader.value()
         if value is not None:
             fields[name[0]] = value
-        while text.startswith(" ", reader.at):
-            reader.at += 1
+        while text.startswith(" ", reader.position):
+            reader.position += 1
     return fields
 
 
@@ -67,7 +67,7 @@ def string(token: str) -> str:
     """The value of a string literal; bytes are read as UTF-8. Raises `ValueError`."""
     if token.startswith("`"):
         return token[1:-1]
-    begin = min(at for at in (token.find('"'), token.find("'")) if at >= 0)
+    begin = min(position for position in (token.find('"'), token.find("'")) if position >= 0)
     value = _ESCAPE.sub(_unescaped, token[begin + 1 : -1])
     is_bytes = "b" in token[:begin].lower()
     if is_bytes or _HIGH.search(token):
@@ -102,18 +102,18 @@ def _paired(value: str) -> str:
 class _Reader:
     """One value in a text, read from left to right."""
 
-    def __init__(self, text: str, at: int) -> None:
+    def __init__(self, text: str, position: int) -> None:
         self.text = text
-        self.at = at
+        self.position = position
         self._depth = 0
 
     def value(self) -> Json:
         self._take(_GAP)
-        first = self.text[self.at : self.at + 1]
+        first = self.text[self.position : self.position + 1]
         if found := self._take(_STRING):
             return self._strings(found)
         if first == "%":  # a map of Elixir: `%{…}`, `%Name{…}`
-            self.at += 1
+            self.position += 1
             return self.value()
         if found := self._take(_SYMBOL):
             return found[1]
@@ -130,8 +130,8 @@ class _Reader:
 
     def _take(self, form: re.Pattern[str]) -> re.Match[str] | None:
         """The text at the position in this form; moves past it."""
-        found = form.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        found = form.match(self.text, self.position)
+        self.position = found.end() if found else self.position
         return found
 
     def _strings(self, found: re.Match[str] | None) -> str:
@@ -147,7 +147,7 @@ class _Reader:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise ValueError("nested too deeply")
-        self.at += 1
+        self.position += 1
         closing = _CLOSING[opening]
         value: Json = self._pairs(closing) if opening == "{" else [self.value() for _ in self._until(closing)]
         self._depth -= 1
@@ -163,7 +163,7 @@ class _Reader:
         if word in _WORDS:
             return _WORDS[word]
         self._take(_GAP)
-        first = self.text[self.at : self.at + 1]
+        first = self.text[self.position : self.position + 1]
         if first == "(":
             return self._called(word)
         if first in {"{", "["}:
@@ -179,21 +179,21 @@ class _Reader:
 
         `array(key => value, …)` is an object, or a list if its keys are numbers.
         """
-        self.at += 1
+        self.position += 1
         fields: dict[str, Json] = {}
         items: list[Json] = []
         for _ in self._until(")"):
-            name = _NAME.match(self.text, self.at)
+            name = _NAME.match(self.text, self.position)
             if name and self.text.startswith("=", name.end()):
-                self.at = name.end() + 1
-                value = None if self.text.startswith((",", ")"), self.at) else self.value()
+                self.position = name.end() + 1
+                value = None if self.text.startswith((",", ")"), self.position) else self.value()
                 if value is not None:
                     fields[name[0]] = value
                 continue
             item = self.value()
             self._take(_GAP)
-            if self.text.startswith("=>", self.at):
-                self.at += 2
+            if self.text.startswith("=>", self.position):
+                self.position += 2
                 key, item = item, self.value()
                 if isinstance(key, str):
                     fields[key] = item
@@ -218,21 +218,21 @@ class _Reader:
     def _until(self, closing: str) -> Iterator[None]:
         """Yield at each item up to the closing bracket, then move past the bracket."""
         self._take(_GAP)
-        while not self.text.startswith(closing, self.at):
+        while not self.text.startswith(closing, self.position):
             yield
             self._take(_GAP)
-            if self.text.startswith(",", self.at):
-                self.at += 1
+            if self.text.startswith(",", self.position):
+                self.position += 1
                 self._take(_GAP)
-            elif not self.text.startswith(closing, self.at):
+            elif not self.text.startswith(closing, self.position):
                 raise ValueError("no comma")
-        self.at += 1
+        self.position += 1
 
     def _expect(self, *marks: str) -> None:
         self._take(_GAP)
         for mark in marks:
-            if self.text.startswith(mark, self.at):
-                self.at += len(mark)
+            if self.text.startswith(mark, self.position):
+                self.position += len(mark)
                 return
         raise ValueError(f"no {marks[0]}")
 
@@ -296,12 +296,12 @@ class OpenValue:
     def _count(self, line: str) -> None:
         self.lines.append(line)
         self._size += len(line)
-        at = 0
+        position = 0
         if self._quote and (rest := _REST[self._quote].match(line)):
             if rest["closed"] is None:
                 return
-            at, self._quote = rest.end(), ""
-        for token in (self._tokens or _JSON_TOKENS).finditer(line, at):
+            position, self._quote = rest.end(), ""
+        for token in (self._tokens or _JSON_TOKENS).finditer(line, position):
             first = token[0][0]
             if first in _REST:
                 self._quote = "" if token.lastgroup else first

@@ -112,7 +112,7 @@ class Parts:
     def _opens_again(self, found: Found) -> bool:
         """Whether a part of a chunk, in a separate fence, opens a call at an index that has one."""
         fragments = found.content.fragments if found.content is not None else ()
-        opened = {one.index for one in fragments if one.name}
+        opened = {fragment.index for fragment in fragments if fragment.name}
         again = found.block != self._block and not opened.isdisjoint(self._opened)
         self._block = found.block
         self._opened = opened if again else self._opened | opened
@@ -123,41 +123,41 @@ def check_order(events: Sequence[Found]) -> None:
     """Raise `UnreadableError` if the events of several responses are mixed, or in reverse order."""
     runs = [key for key, _ in groupby(_keys(events))]
     mixed = [key for key in dict.fromkeys(runs) if runs.count(key) > 1]
-    ends = [place for place, one in enumerate(events) if one.content is not None and one.content.end]
-    begun = {one.response for one in events[: ends[0] if ends else 0]} - {ABSENT}
+    ends = [place for place, event in enumerate(events) if event.content is not None and event.content.end]
+    begun = {event.response for event in events[: ends[0] if ends else 0]} - {ABSENT}
     if len(mixed) > 1 or (len(ends) > 1 and len(begun) > 1):
         raise UnreadableError(
             "holds the events of several responses mixed with each other. Keep the lines of one of them"
         )
-    if _is_reversed([one for one in events if one.protocol is not None]):
+    if _is_reversed([event for event in events if event.protocol is not None]):
         raise UnreadableError("holds the events in reverse order. Sort the lines by time, for example with `tac FILE`")
 
 
 def _is_reversed(order: Sequence[Found]) -> bool:
     """Whether a response ends in the first half, and begins at the end or has fewer findings from there."""
-    ended = [place for place, one in enumerate(order) if one.ends]
+    ended = [place for place, event in enumerate(order) if event.ends]
     if not ended or ended[-1] >= len(order) // 2:
         return False
-    if order[0].starts or any(one.has_content for one in order[: ended[0]]):
+    if order[0].starts or any(event.has_content for event in order[: ended[0]]):
         return False
     if order[-1].starts:
-        return not any(one.starts for one in order[: ended[-1]])
+        return not any(event.starts for event in order[: ended[-1]])
     return _findings(order[::-1]) < _findings(order)
 
 
 def _keys(events: Sequence[Found]) -> Iterator[tuple[str, Json]]:
     """The protocol of each event and its response, as far as they are known."""
     names: dict[str, Json] = {}
-    for one in events:
-        if one.protocol is not None:
-            if one.response is not ABSENT:
-                names[one.protocol.name] = one.response
-            yield one.protocol.name, names.get(one.protocol.name, ABSENT)
+    for event in events:
+        if event.protocol is not None:
+            if event.response is not ABSENT:
+                names[event.protocol.name] = event.response
+            yield event.protocol.name, names.get(event.protocol.name, ABSENT)
 
 
 def _findings(events: Sequence[Found]) -> int:
     """The number of findings of events as one response, without its end."""
-    body = "".join(f"data: {one.data}\n\n" for one in events if one.content is not None and not one.content.end)
+    body = "".join(f"data: {event.data}\n\n" for event in events if event.content is not None and not event.content.end)
     record = read_body([encoded(body)], StreamFacts(content_type=CONTENT_TYPES[Form.EVENTS]))
     return len(record.findings) if record is not None else 0
 

@@ -85,7 +85,7 @@ def is_bare(lines: Lines) -> bool:
         return False
     scanner = Scanner()
     found = list(scanner.scan(head))
-    if scanner.others or not found or any(one.is_unread or one.group != Group("", "json") for one in found):
+    if scanner.others or not found or any(event.is_unread or event.group != Group("", "json") for event in found):
         return False
     check_order(found)
     if len(set(map(Parts(), found))) > 1:
@@ -108,7 +108,7 @@ def _is_event(found: Found) -> bool:
 def _is_json(filled: Iterable[str]) -> bool:
     """Whether data that looks like JSON is JSON at least once."""
     objects = [line[5:].strip(" \t") for line in filled if line.startswith("data:") and "{" in line]
-    return not objects or any(isinstance(parse(encoded(one)), dict) for one in objects)
+    return not objects or any(isinstance(parse(encoded(text)), dict) for text in objects)
 
 
 def is_settled(head: Sequence[str]) -> bool:
@@ -121,7 +121,7 @@ def is_settled(head: Sequence[str]) -> bool:
 
 def has_events(lines: Iterable[str]) -> bool:
     """Whether a protocol recognises an event in lines."""
-    return any(one.protocol and not one.group.path for one in Scanner().scan(lines))
+    return any(event.protocol and not event.group.path for event in Scanner().scan(lines))
 
 
 def _only_fields(head: Sequence[str], filled: Sequence[str]) -> bool:
@@ -155,7 +155,9 @@ def unwrapped(lines: Lines, undone: Sequence[Note] = (), *, parts: bool = False)
     head = lines.head
     only = _only_fields(head, [line for line in head if line.strip()])
     removed: list[Note] = []
-    while len(removed) < _MAX_LAYERS and (layer := next((one for find in _LAYERS if (one := find(lines.head))), None)):
+    while len(removed) < _MAX_LAYERS and (
+        layer := next((candidate for find in _LAYERS if (candidate := find(lines.head))), None)
+    ):
         removed.append(Note(layer.name, layer.message))
         lines = Lines(layer.apply(lines))
     if not http.has_head(lines.head):
@@ -200,13 +202,13 @@ class _Streams:
     def __iter__(self) -> Iterator[Exchange | None]:
         found = self._scanner.scan(self._lines)
         window = self._window(found)
-        leads = {_begins(one) for one in window if one.protocol}
+        leads = {_begins(event) for event in window if event.protocol}
         self._check(window, leads)
         if not leads:
             return
         if self._is_quoted(window) or (self._parts and not _shows_streaming(window)):
             return
-        complete = all(one.is_complete or one.may_be_complete for one in window if one.protocol)
+        complete = all(event.is_complete or event.may_be_complete for event in window if event.protocol)
         if complete and (why := transcript(self._lines.head)):
             raise RefusedError(why)
         self._decide(window)
@@ -216,7 +218,7 @@ class _Streams:
         for _, part in groupby(chain(begin, kept), key=Parts()):
             events = iter(part)
             first = list(islice(events, _FEW))
-            lead = next((one for one in first if one.protocol), None)
+            lead = next((event for event in first if event.protocol), None)
             if lead is None:
                 continue
             form = Form.WHOLE if lead.is_complete else Form.EVENTS if "data" in lead.group.notation else _form(lead)
@@ -226,7 +228,7 @@ class _Streams:
                 yield None
                 return
             facts = self._exchange.facts
-            request = next((one.request for one in first if one.request is not ABSENT), facts.request)
+            request = next((event.request for event in first if event.request is not ABSENT), facts.request)
             removed = [*self._undone, *self._removed, *_says(first)]
             yield replace(
                 self._exchange,
@@ -239,10 +241,10 @@ class _Streams:
 
     def _check(self, window: Sequence[Found], leads: Collection[tuple[str, str]]) -> None:
         """Raise `RefusedError` if events were printed in part."""
-        cut = [one for one in window if one.is_cut and (_begins(one) in leads or not leads)]
+        cut = [event for event in window if event.is_cut and (_begins(event) in leads or not leads)]
         if len(cut) > 1:
             raise RefusedError(f"{CUT}, such as “{cut[0].data[:_SHOWN]}…”. Print them in full")
-        if (self._scanner.elided and not leads) or any(one.is_elided and _begins(one) in leads for one in window):
+        if (self._scanner.elided and not leads) or any(event.is_elided and _begins(event) in leads for event in window):
             raise RefusedError(
                 "holds printed objects with parts left out, such as [Object]."
                 " Print whole events: JSON.stringify(chunk) in JavaScript, chunk.model_dump_json() in Python"
@@ -253,12 +255,12 @@ class _Streams:
         before: deque[Found] = deque(maxlen=_MAX_BEFORE)
         window: list[Found] = []
         size = 0
-        for one in found:
-            if not window and one.protocol is None:
-                before.append(one)
+        for event in found:
+            if not window and event.protocol is None:
+                before.append(event)
                 continue
-            window.append(one)
-            size += len(one.data)
+            window.append(event)
+            size += len(event.data)
             if size > HEAD:
                 break
         return [*before, *window]
@@ -267,8 +269,8 @@ class _Streams:
         """Whether a text only quotes events: one or two of them, or inside source code."""
         if self._parts and sum(1 for line in self._lines.head if CODE.match(line)) > 1:
             return not any(map(FENCE.match, self._lines.head))
-        known = [one for one in window if one.protocol]
-        quoted = all(one.group.notation not in {"data", "json"} and not one.group.path for one in known)
+        known = [event for event in window if event.protocol]
+        quoted = all(event.group.notation not in {"data", "json"} and not event.group.path for event in known)
         few = len(known) <= _QUOTED and self._scanner.others > _FEW
         return quoted and (few or _is_source(self._lines.head))
 
@@ -293,17 +295,17 @@ class _Streams:
     def _decide(self, window: Sequence[Found]) -> None:
         """Select the groups of events that are the stream. Raises `UnreadableError`."""
         groups: dict[Group, _Reading] = {}
-        for place, one in enumerate(window):
-            if one.protocol is None:
+        for place, event in enumerate(window):
+            if event.protocol is None:
                 continue
-            self._live.add(one.group)
-            self._leads.add(_begins(one))
-            if one.is_complete or one.may_be_complete:
+            self._live.add(event.group)
+            self._leads.add(_begins(event))
+            if event.is_complete or event.may_be_complete:
                 continue
-            self._streaming.add(one.group)
-            self._streamed.add(one.response)
-            if not one.stream:
-                groups.setdefault(one.group, _Reading()).add(place, one)
+            self._streaming.add(event.group)
+            self._streamed.add(event.response)
+            if not event.stream:
+                groups.setdefault(event.group, _Reading()).add(place, event)
         if not groups:
             return
         main = max(groups, key=lambda group: len(groups[group].places))
@@ -318,13 +320,13 @@ class _Streams:
                     f"can be read in two ways that differ: the events {_where(main)}, or the events {_where(group)}."
                     " Keep the lines of one of them"
                 )
-        check_order([one for one in window if one.group in groups and one.group not in self._rejected])
+        check_order([event for event in window if event.group in groups and event.group not in self._rejected])
 
     def _chunks(self, events: Iterable[Found], form: Form, removed: list[Note], *, joined: bool) -> Iterator[bytes]:
-        for one in events:
-            name = _name(one) if form is Form.EVENTS else ""
+        for event in events:
+            name = _name(event) if form is Form.EVENTS else ""
             begin = f"event: {name}\n" if name else ""
-            yield encoded(f"{begin}data: {one.data}\n\n" if form is Form.EVENTS else f"{one.data}\n")
+            yield encoded(f"{begin}data: {event.data}\n\n" if form is Form.EVENTS else f"{event.data}\n")
         if self._scanner.others:
             removed.append(Note("other-lines", _lines(self._scanner.others)))
             self._scanner.others = 0
@@ -364,8 +366,8 @@ class _Reading:
 
 def _shows_streaming(window: Sequence[Found]) -> bool:
     """Whether there are several parts of chunks, and one of them has a call and shows that it was streamed."""
-    parts = [one for one in window if one.is_part]
-    return len(parts) > 1 and any(isinstance(one.payload, dict) and shows_streaming(one.payload) for one in parts)
+    parts = [event for event in window if event.is_part]
+    return len(parts) > 1 and any(isinstance(event.payload, dict) and shows_streaming(event.payload) for event in parts)
 
 
 def _lost(lead: Found, form: Form, window: Sequence[Found], *, is_only: bool) -> frozenset[str]:
@@ -382,7 +384,7 @@ def _has_finish(found: Found) -> bool:
 
 
 def _has_name(found: Found) -> bool:
-    return found.content is not None and any(one.name for one in found.content.fragments)
+    return found.content is not None and any(fragment.name for fragment in found.content.fragments)
 
 
 def _begins(found: Found) -> tuple[str, str]:
@@ -396,7 +398,7 @@ def _is_source(head: Sequence[str]) -> bool:
     for line in head:
         if FENCE.match(line):
             return False
-        seen = any(one.protocol for one in scanner.line(line)) or seen
+        seen = any(event.protocol for event in scanner.line(line)) or seen
         code[seen] = code[seen] or bool(CODE.match(line))
     return all(code)
 
@@ -415,9 +417,9 @@ def _name(found: Found) -> str:
 
 def _says(first: Sequence[Found]) -> list[Note]:
     """The text around the events."""
-    lead = next(one for one in first if one.protocol)
+    lead = next(event for event in first if event.protocol)
     notes = []
-    before = next((text for one in first if (text := one.before.strip(" \t\"',[({")) and one.protocol), "")
+    before = next((text for event in first if (text := event.before.strip(" \t\"',[({")) and event.protocol), "")
     if before:
         notes.append(Note("line-prefix", f"the text before each event, such as “{before[-_SHOWN:]}”"))
     if lead.is_part:
