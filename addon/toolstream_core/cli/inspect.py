@@ -27,13 +27,12 @@ from toolstream_core.redact import redacted
 from toolstream_core.report import jsonform
 from toolstream_core.report.columns import Blocks, Label, Paint, colour, plain, wants_colour
 from toolstream_core.report.judging import Judging, as_sent
-from toolstream_core.report.lines import EndLines, Lines
+from toolstream_core.report.lines import EndLines, Hide, Lines
 from toolstream_core.report.verdict import ReportedVerdict, advice_text, as_command
 from toolstream_core.saved.exchange import Exchange
 from toolstream_core.saved.files import STDIN, responses
 
 type Write = Callable[[str], None]
-type Hide = Callable[[str], str]
 type Elapsed = Callable[[], int] | None
 type Shows = Callable[[Finding], bool] | None
 """Whether a finding is printed at its event; `None` for all."""

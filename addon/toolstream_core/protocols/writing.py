@@ -6,10 +6,11 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from toolstream_core.model import Json
 from toolstream_core.wire.frame import parse
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import encoded
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -74,7 +75,6 @@ def deltas(text: str) -> list[str]:
     return _DELTA_LENGTH.findall(text) or [text]
 
 
-type Payload = dict[str, Any]
 type Payloads = Sequence[Payload]
 type Cut = Callable[[str], Sequence[str]]
 """Splits the texts and arguments of a complete response into the deltas of a stream."""

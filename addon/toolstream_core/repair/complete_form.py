@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, override
+from typing import Final, NamedTuple, override
 
 from toolstream_core.calls import OpenCall, ResolvedFragment
 from toolstream_core.calls.json_text import has_nothing
@@ -13,12 +13,12 @@ from toolstream_core.stages.inject.codec import EventCodec, Part, Replaced, What
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import Path, changed
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import Writer
 
 PARTIAL: Final = frozenset({"patches", "goes_on"})
 """Fields that only calls in several events have."""
 
-type Payload = dict[str, Any]
 type Changes = Mapping[Path, Json]
 """New values by path; `ABSENT` removes."""
 type Located = tuple[Path, Json]

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
+from toolstream_core.wire.json_value import Payload
 
-type Payload = dict[str, Json]
 type Path = tuple[str, ...]
 type Paths = Mapping[str, Path]
 """The place of each field in an event. A field that is not listed is a key of the event."""

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from toolstream_core.calls import OpenCall
 from toolstream_core.calls.finish_reasons import is_cut
 from toolstream_core.model import EventContent, Json, Kind, Phase
-from toolstream_core.repair.fields import TOP, Paths, Payload
+from toolstream_core.repair.fields import TOP, Paths
 from toolstream_core.repair.shapes import (
     SELF_CONTAINED_DELTAS,
     SEQUENTIAL,
@@ -26,6 +26,7 @@ from toolstream_core.stages.repair.repairer import MAX_BYTES, Reporter
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import known_only, merged, put
+from toolstream_core.wire.json_value import Payload
 
 ARGUMENTS: Final = "arguments"
 INDEX: Final = "index"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from toolstream_core.calls import OpenCall
 from toolstream_core.calls.parameters import plain_name
@@ -13,6 +13,7 @@ from toolstream_core.model import Change, Event, Finding, Json, StreamFacts
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import SseWriter, Writer
 
 
@@ -81,9 +82,6 @@ class Context:
         """The tools that have no parameters."""
         known = self.schemas.items()
         return frozenset([name for name, one in known if not (isinstance(one, dict) and one.get("properties"))])
-
-
-type Payload = dict[str, Any]
 
 
 class Wanted(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from toolstream_core.wire import json_access
-from toolstream_core.wire.json_value import ABSENT, Json
+from toolstream_core.wire.json_value import ABSENT, Json, Payload
 
 _TOKEN: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)(?:"(\s*+:)?|\\?\Z)|[{\[]|[}\]]', re.DOTALL)
 """A string, with the colon after a key, or a bracket. A string that is cut off goes to the end."""
@@ -28,9 +28,6 @@ def top_keys(head: bytes) -> frozenset[bytes]:
         elif depth == 1 and token[2] is not None:
             found.add(token[1])
     return frozenset(found)
-
-
-type Payload = dict[str, Json]
 
 
 def merged(first: Payload, other: Payload, known: AbstractSet[str]) -> Payload | None:

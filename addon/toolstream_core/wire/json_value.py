@@ -13,6 +13,10 @@ type Json = Any
 """Foreign JSON, read only through `wire.json_access`."""
 
 
+type Payload = dict[str, Json]
+"""The JSON object of an event."""
+
+
 class Absent(frozenset[Never], enum.Enum):
     """The type of `ABSENT`: `Seen` narrows under `is`.
 

@@ -13,7 +13,6 @@ from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.writing import (
     Cut,
     HealthyResponse,
-    Payload,
     Payloads,
     arguments_value,
     deltas_after_empty,
@@ -22,6 +21,7 @@ from toolstream_core.protocols.writing import (
     uncut,
 )
 from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire.json_value import Payload
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStre
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Fragment, Json, Kind, Phase
@@ -14,7 +14,7 @@ from toolstream_core.protocols.errors import MAX_ERROR, exception_text
 from toolstream_core.protocols.response_content import finishes, place_of, text_content
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
-from toolstream_core.wire.json_value import may_hide_letters
+from toolstream_core.wire.json_value import Payload, may_hide_letters
 
 # ConverseStream names each message by its `:event-type`, and the payload is the event's content. Nova's models stream
 # the same events through InvokeModelWithResponseStream: in `chunk` messages, with each event under its name as the only
@@ -30,8 +30,6 @@ KINDS: Final = frozenset({START, BLOCK_START, BLOCK_DELTA, BLOCK_STOP, STOP, MET
 INDEX: Final = "contentBlockIndex"
 _CONTENT: Final = {BLOCK_START: "start", BLOCK_DELTA: "delta"}
 """By kind of event, the key of its content."""
-
-type Payload = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from toolstream_core.protocols.errors import ErrorKind, exception_message
 from toolstream_core.protocols.writing import (
     Cut,
     HealthyResponse,
-    Payload,
     Payloads,
     arguments_value,
     deltas_after_empty,
@@ -33,6 +32,7 @@ from toolstream_core.protocols.writing import (
 )
 from toolstream_core.wire import json_access, numbers
 from toolstream_core.wire.aws_event_stream import fresh
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import encoded
 
 _REASONING: Final = ("text", "signature")

@@ -14,7 +14,6 @@ from toolstream_core.protocols.bedrock.reader import BLOCK_DELTA, BLOCK_START, B
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects
 from toolstream_core.repair.blocks.stage import BlockDifference
-from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import STRICT_ID
 from toolstream_core.repair.shapes import OF_BLOCKS
@@ -25,6 +24,7 @@ from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import RepairerMaker
 from toolstream_core.wire.aws_event_stream import CHUNK
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import Writer
 
 KINDS: Final = {

@@ -9,13 +9,13 @@ from toolstream_core.protocols.chat import shapes
 from toolstream_core.protocols.chat.edit import entry_chunk
 from toolstream_core.protocols.chat.inject import OWN, ChatCodec
 from toolstream_core.protocols.chat.repair.stage import ChatRepair
-from toolstream_core.protocols.writing import Payload
 from toolstream_core.stages import framing
 from toolstream_core.stages.context import Promotion
 from toolstream_core.stages.inject.injector import InjectorMaker, injectors
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 
 
 def promoted(promotion: Promotion) -> list[Frame]:

@@ -5,7 +5,7 @@ https://docs.cohere.com/v2/docs/streaming
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Fragment, Json, Phase
 from toolstream_core.protocols.errors import MAX_ERROR, error_text, unread_error
@@ -13,9 +13,7 @@ from toolstream_core.protocols.response_content import call_fragment, finishes, 
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import put
-from toolstream_core.wire.json_value import may_hide_letters
-
-type Payload = dict[str, Any]
+from toolstream_core.wire.json_value import Payload, may_hide_letters
 
 CALL_START: Final = "tool-call-start"
 CALL_DELTA: Final = "tool-call-delta"

@@ -22,7 +22,6 @@ from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.writing import (
     Cut,
     HealthyResponse,
-    Payload,
     Payloads,
     deltas,
     dictionary,
@@ -31,6 +30,7 @@ from toolstream_core.protocols.writing import (
 )
 from toolstream_core.wire import json_access
 from toolstream_core.wire.json_paths import put
+from toolstream_core.wire.json_value import Payload
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

@@ -28,7 +28,6 @@ from toolstream_core.protocols.cohere.reader import (
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockEvent, BlockProtocol, IndexDefects, by_type
 from toolstream_core.repair.blocks.stage import BlockDifference
-from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages import framing
@@ -40,6 +39,7 @@ from toolstream_core.stages.repair.repairer import RepairerMaker
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import put
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import Writer
 
 KINDS: Final = {

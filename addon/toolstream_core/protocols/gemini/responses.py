@@ -12,7 +12,6 @@ from toolstream_core.model import ABSENT, Call, Json
 from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.writing import (
     HealthyResponse,
-    Payload,
     Payloads,
     arguments_value,
     data_event,
@@ -20,6 +19,7 @@ from toolstream_core.protocols.writing import (
     merged,
 )
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import encoded
 
 _ERRORS: Final = {

@@ -26,7 +26,6 @@ from toolstream_core.protocols.writing import (
     CREATED_TEXT,
     Cut,
     HealthyResponse,
-    Payload,
     Payloads,
     arguments_value,
     deltas,
@@ -35,6 +34,7 @@ from toolstream_core.protocols.writing import (
     uncut,
 )
 from toolstream_core.wire import json_access, numbers
+from toolstream_core.wire.json_value import Payload
 
 _TIME: Final = f"{CREATED_TEXT[:19]}Z"
 _HEAD: Final = ("id", "object", "model", "agent")

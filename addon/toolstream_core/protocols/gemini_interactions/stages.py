@@ -22,7 +22,6 @@ from toolstream_core.protocols.gemini_interactions.reader import (
 from toolstream_core.repair.blocks.faults import BlockCodec
 from toolstream_core.repair.blocks.protocol import BlockProtocol, IndexDefects, by_type
 from toolstream_core.repair.blocks.stage import BlockDifference
-from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.shapes import OF_BLOCKS
 from toolstream_core.stages import framing
@@ -31,6 +30,7 @@ from toolstream_core.stages.inject.injector import InjectorMaker, injectors
 from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import RepairerMaker
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import Writer
 
 KINDS: Final = {

@@ -14,8 +14,9 @@ from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.realtime.reader import DONE, RESPONSE
 from toolstream_core.protocols.responses import responses
 from toolstream_core.protocols.socket_wire import SocketError
-from toolstream_core.protocols.writing import Cut, HealthyResponse, Payload, Payloads, deltas, dictionary, uncut
+from toolstream_core.protocols.writing import Cut, HealthyResponse, Payloads, deltas, dictionary, uncut
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import encoded
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})

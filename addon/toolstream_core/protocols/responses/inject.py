@@ -11,7 +11,7 @@ from toolstream_core.defects import framing, identity
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import ABSENT, Event, Json, Kind, Phase
 from toolstream_core.protocols.responses.responses import item_events
-from toolstream_core.stages.inject.codec import EventCodec, Part, Path, Payload, Replaced, What
+from toolstream_core.stages.inject.codec import EventCodec, Part, Path, Replaced, What
 from toolstream_core.stages.inject.markup import MARKUP, as_markup, leaked
 from toolstream_core.stages.inject.rule import (
     DELTA,
@@ -35,6 +35,7 @@ from toolstream_core.stages.inject.words import as_json, changed, continues, equ
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import put
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import Writer
 
 KINDS: Final = {

@@ -13,7 +13,6 @@ from toolstream_core.protocols.writing import (
     Cut,
     HealthyCall,
     HealthyResponse,
-    Payload,
     Payloads,
     deltas,
     dictionary,
@@ -21,6 +20,7 @@ from toolstream_core.protocols.writing import (
     uncut,
 )
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_value import Payload
 
 
 def streamed(response: Payload, request: Json, cut: Cut = uncut) -> Iterator[bytes]:

@@ -9,7 +9,6 @@ from toolstream_core.defects.defect import RESPONSES
 from toolstream_core.protocols.responses.inject import OWN, ResponsesCodec
 from toolstream_core.protocols.responses.repair.stage import ResponsesRepair
 from toolstream_core.protocols.responses.responses import item_events
-from toolstream_core.protocols.writing import Payload
 from toolstream_core.repair.event_shapes import INTERLEAVED, INTERLEAVES
 from toolstream_core.repair.shapes import OF_RESPONSES
 from toolstream_core.stages import framing
@@ -19,6 +18,7 @@ from toolstream_core.stages.repair.incomplete_calls import IncompleteCalls
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 
 
 def promoted(promotion: Promotion) -> list[Frame]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 
 from toolstream_core.defects.defect import Defect
 from toolstream_core.model import ABSENT, Json, Severity
-from toolstream_core.repair.fields import TOP, Fields, Path, Payload, always, overlaid
+from toolstream_core.repair.fields import TOP, Fields, Path, always, overlaid
 from toolstream_core.repair.finish import FinishWords
 from toolstream_core.repair.identity import USUAL_ID
 from toolstream_core.stages.context import Promotion
@@ -17,6 +17,7 @@ from toolstream_core.stages.inject.codec import What
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_paths import unknown_only
+from toolstream_core.wire.json_value import Payload
 from toolstream_core.wire.write import Writer
 
 

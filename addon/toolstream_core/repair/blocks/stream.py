@@ -12,13 +12,14 @@ from toolstream_core.defects.framing import MISSING_EVENT_NAME
 from toolstream_core.model import Json, Phase, Severity
 from toolstream_core.repair.blocks.message import Message, has_none
 from toolstream_core.repair.blocks.protocol import ARGUMENTS, BlockEvent, BlockProtocol
-from toolstream_core.repair.fields import TOP, Payload
+from toolstream_core.repair.fields import TOP
 from toolstream_core.repair.shapes import Policy, is_complete, is_sendable
 from toolstream_core.repair.shaping import Outgoing, ShapedCalls, Shaping
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.inject.codec import What
 from toolstream_core.stages.repair.repairer import Reporter
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 
 _PHASES: Final = {What.START: Phase.OPEN, What.DELTA: Phase.MORE, What.STOP: Phase.CLOSE}
 

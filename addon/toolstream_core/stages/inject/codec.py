@@ -63,7 +63,6 @@ class Part(NamedTuple):
 
 
 type Path = tuple[str, ...]
-type Payload = dict[str, Json]
 type Replaced = tuple[Part, Sequence[Part]]
 """A part, and those that are sent in its place."""
 

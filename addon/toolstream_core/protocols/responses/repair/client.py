@@ -11,8 +11,8 @@ from toolstream_core.defects.defect import Defect
 from toolstream_core.model import ABSENT, Json, Kind, Seen
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, DONE
 from toolstream_core.repair.client_text import ClientText
-from toolstream_core.repair.fields import Payload
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_value import Payload
 
 _NUMBER_KEY: Final = b'"sequence_number"'
 _NUMBER: Final = re.compile(_NUMBER_KEY + rb"\s*:\s*([0-9]{1,18})")

@@ -42,9 +42,10 @@ from toolstream_core.protocols.responses.repair.events import (
 from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
 from toolstream_core.protocols.responses.repair.stream import Stream
 from toolstream_core.protocols.responses.repair.writer import ItemWriter
-from toolstream_core.repair.fields import Payload, overlaid
+from toolstream_core.repair.fields import overlaid
 from toolstream_core.repair.identity import Judge, judge_id, judge_name
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_value import Payload
 
 _USUAL_ID: Final = re.compile(r"[\w.:|-]{1,64}", re.ASCII)
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolstream_core.model import ABSENT, Json
-from toolstream_core.repair.fields import Payload
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 
 CREATED: Final = "response.created"
 ADDED: Final = "response.output_item.added"

@@ -17,9 +17,9 @@ from toolstream_core.protocols.responses.repair.client import ClientItem
 from toolstream_core.protocols.responses.repair.events import ADDED
 from toolstream_core.repair.arguments_reader import ArgumentsReader, FreeTextReader
 from toolstream_core.repair.client_text import is_in_step
-from toolstream_core.repair.fields import Payload
 from toolstream_core.stages.context import Context
 from toolstream_core.wire.frame import Frame, parse
+from toolstream_core.wire.json_value import Payload
 
 
 class IntendedCall:

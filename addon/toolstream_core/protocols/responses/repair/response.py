@@ -34,8 +34,8 @@ from toolstream_core.protocols.responses.repair.events import (
 from toolstream_core.protocols.responses.repair.intended import IntendedCall
 from toolstream_core.protocols.responses.repair.stream import Stream, status_of
 from toolstream_core.protocols.responses.resolver import contradicts
-from toolstream_core.repair.fields import Payload
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_value import Payload
 
 
 class ResponseDifference:

@@ -44,7 +44,6 @@ from toolstream_core.protocols.responses.repair.intended import CallEvent, Inten
 from toolstream_core.protocols.responses.repair.response import ResponseDifference
 from toolstream_core.protocols.responses.repair.stream import MESSAGES, Stream
 from toolstream_core.repair.client_text import add_skipped, is_withheld
-from toolstream_core.repair.fields import Payload
 from toolstream_core.repair.queue import Queue
 from toolstream_core.repair.shapes import NO_SHAPE, Policy
 from toolstream_core.repair.shaping import ends_normally
@@ -52,6 +51,7 @@ from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import Repairer, is_unread
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 
 _FEW: Final = 64
 """The most events that wait until arguments are certain."""

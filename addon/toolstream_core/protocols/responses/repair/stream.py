@@ -11,13 +11,14 @@ from toolstream_core.model import Json, Kind, Phase, Severity
 from toolstream_core.protocols.responses.repair.client import Client
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED, DELTA, as_custom
 from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall, IntendedCalls
-from toolstream_core.repair.fields import Paths, Payload
+from toolstream_core.repair.fields import Paths
 from toolstream_core.repair.shapes import BARE_DELTAS, Policy, is_complete, is_sendable
 from toolstream_core.repair.shaping import ARGUMENTS, INDEX, PADDING, Outgoing, ShapedCalls, Shaping
 from toolstream_core.stages.context import Context
 from toolstream_core.stages.repair.repairer import Repairer
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
+from toolstream_core.wire.json_value import Payload
 
 _TEXT_TYPES: Final = ("response.output_text.delta", "response.reasoning")
 """The beginnings of the types of events that may be forwarded without the repair."""

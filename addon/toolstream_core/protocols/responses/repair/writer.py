@@ -32,8 +32,9 @@ from toolstream_core.model import ABSENT, Kind
 from toolstream_core.protocols.responses.repair.events import ADDED, CLOSED
 from toolstream_core.protocols.responses.repair.intended import CallEvent, IntendedCall
 from toolstream_core.protocols.responses.repair.stream import Stream
-from toolstream_core.repair.fields import TOP, Deviation, Paths, Payload, overlaid
+from toolstream_core.repair.fields import TOP, Deviation, Paths, overlaid
 from toolstream_core.wire import json_access
+from toolstream_core.wire.json_value import Payload
 
 
 class ItemWriter:
