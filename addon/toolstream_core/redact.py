@@ -9,7 +9,7 @@ from typing import Final
 
 from toolstream_core.redaction import Redaction
 from toolstream_core.redaction.body import Fields, spans
-from toolstream_core.redaction.channels import framing
+from toolstream_core.redaction.channels import json_layout
 from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.signatures import Signatures, without
 from toolstream_core.redaction.strings import edited, leaves
@@ -35,7 +35,7 @@ def redacted(text: str, secrets: tuple[str, ...] = ()) -> str:
 def _redacted(text: str, secrets: tuple[str, ...]) -> str:
     (finder, fields), data = _finder(secrets), text.encode("utf-8", "surrogatepass")
     found = list(leaves(data)) if '"' in text else []
-    signatures = Signatures(finder).among(data, found, len(data), framing(data))
+    signatures = Signatures(finder).among(data, found, len(data), json_layout(data))
     plain = edited(data, without(signatures))
     edits = [*finder.edits(plain), *fields.edits(plain, found)]
     if signatures and finder.sure:

@@ -38,7 +38,7 @@ from toolstream_core.verdict.outcome import Grade, Reason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from toolstream_core.verdict.outcome import Explained
+    from toolstream_core.verdict.outcome import ReportedWord
 
 README: Final = ROOT / "README.md"
 FLOW: Final = "demo:deepseek-empty-id"
@@ -189,7 +189,7 @@ def transit() -> str:
     return _table(("Fault", "Description", "Keys"), rows)
 
 
-def _meanings(what: str, words: Iterable[Explained]) -> str:
+def _meanings(what: str, words: Iterable[ReportedWord]) -> str:
     """The table of words with their meanings, in their order."""
     return _table((what, "Description"), ((code(one), one.meaning) for one in words))
 

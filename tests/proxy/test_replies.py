@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import FLOWS
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.proxy.provider import Provider, models, nothing_saved
-from toolstream_core.saved.matching import Match, Outcome
+from toolstream_core.saved.matching import Match, MatchOutcome
 from toolstream_core.saved.read import load
 from toolstream_core.wire.frame import Form
 
@@ -67,7 +67,7 @@ def test_the_error_message_is_in_the_field_of_the_api(protocol: str, keys: tuple
     file, saved = ("glm-5", "openai-chat (z-ai/glm-5)")
     if protocol == "openai-chat":
         file, saved = ("gemini-single", "gemini (gemini-2.5-flash)")
-    error: Any = nothing_saved(Match(Outcome.REFUSED, key), load(FLOWS / f"{file}.flow"))
+    error: Any = nothing_saved(Match(MatchOutcome.REFUSED, key), load(FLOWS / f"{file}.flow"))
     for field in keys:
         error = error[field]
     assert error == f"toolstream has no saved {protocol} response. It has: {saved}"

@@ -19,7 +19,7 @@ from toolstream_core.proxy.flow_facts import REPLAY
 from toolstream_core.proxy.provider import Provider
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
 from toolstream_core.saved.flow import LlmFlow, read_flow
-from toolstream_core.saved.matching import Match, Matcher, Outcome, request_difference
+from toolstream_core.saved.matching import Match, Matcher, MatchOutcome, request_difference
 from toolstream_core.saved.read import load, with_response
 from toolstream_core.saved.redact import redact as redact_flow
 from toolstream_core.saved.redact import save
@@ -161,7 +161,7 @@ def test_a_recorded_request_matches_exactly(matcher_of_all: Matcher, path: Path)
     """The order of keys and the base URL do not matter."""
     for fixture in load(path):
         match = matched(matcher_of_all, shuffled(fixture.request), f"/gateway{fixture.path}")
-        assert (match.outcome, match.saved and match.saved.source) == (Outcome.EXACT, fixture.source)
+        assert (match.outcome, match.saved and match.saved.source) == (MatchOutcome.EXACT, fixture.source)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_recorded_request_matches_exactly(matcher_of_all: Matcher, path: Path)
 )
 def test_fields_that_always_differ_are_ignored(change: dict[str, Any]) -> None:
     """Ids of sessions and users do not count."""
-    assert matched(Matcher([FIRST]), {**FIRST.request, **change}).outcome is Outcome.EXACT
+    assert matched(Matcher([FIRST]), {**FIRST.request, **change}).outcome is MatchOutcome.EXACT
 
 
 def test_an_explicit_default_is_ignored() -> None:
@@ -178,7 +178,7 @@ def test_an_explicit_default_is_ignored() -> None:
     without_stream = {key: value for key, value in unstreamed.request.items() if key != "stream"}
     for request in (without_stream, {**without_stream, "stream": False}):
         match = matched(Matcher([unstreamed]), request)
-        assert (match.outcome, match.saved) == (Outcome.EXACT, unstreamed)
+        assert (match.outcome, match.saved) == (MatchOutcome.EXACT, unstreamed)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_an_explicit_default_is_ignored() -> None:
 def test_another_request_diverges(change: dict[str, Any], at: str) -> None:
     """The match has the first difference and a response."""
     match = matched(Matcher([FIRST, SECOND]), {**FIRST.request, **change})
-    assert (match.outcome, match.saved) == (Outcome.DIVERGED, FIRST)
+    assert (match.outcome, match.saved) == (MatchOutcome.DIVERGED, FIRST)
     assert str(match.difference).startswith(at)
 
 
@@ -201,18 +201,18 @@ def test_a_strict_matcher_rejects_other_requests() -> None:
     """It names the nearest flows in order."""
     other = load(FLOWS / "anthropic-single.flow")[0]
     match = matched(Matcher([other, SECOND, FIRST], strict=True), {**FIRST.request, "temperature": 1})
-    assert (match.outcome, match.saved) == (Outcome.REFUSED, None)
+    assert (match.outcome, match.saved) == (MatchOutcome.REFUSED, None)
     assert [near.source for near in match.near] == [FIRST.source, SECOND.source, other.source]
     assert match.near[0].why == "differs at temperature: recorded nothing, requested 1"
     assert match.near[2].why == f"uses another protocol, anthropic ({other.request_key.model})"
-    assert matched(Matcher([FIRST], strict=True), FIRST.request).outcome is Outcome.EXACT
+    assert matched(Matcher([FIRST], strict=True), FIRST.request).outcome is MatchOutcome.EXACT
 
 
 def test_an_unstreamed_response_is_named_as_near_to_a_streaming_request() -> None:
     """It cannot be sent, and the reason is given."""
     unstreamed = load(FLOWS / "openrouter-no-deltas.flow")[1]
     match = matched(Matcher([unstreamed]), {**unstreamed.request, "stream": True})
-    assert match.outcome is Outcome.REFUSED
+    assert match.outcome is MatchOutcome.REFUSED
     assert [near.why for near in match.near] == ["was not streamed; the request asks for server-sent events"]
 
 
@@ -241,12 +241,12 @@ def test_a_call_with_a_result_is_not_sent_again(file: str) -> None:
     path = first.path
     match = Matcher([first]).match(path, json.dumps(request).encode())
     assert match is not None
-    assert (match.outcome, match.saved) == (Outcome.FINISHED, first)
+    assert (match.outcome, match.saved) == (MatchOutcome.FINISHED, first)
     for call in first.record.calls:
         request = json.loads(json.dumps(request).replace(call.id or "no id", f"own-{call.position}"))
     match = Matcher([first]).match(path, json.dumps(request).encode())
     assert match is not None
-    assert match.outcome is Outcome.FINISHED
+    assert match.outcome is MatchOutcome.FINISHED
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -258,23 +258,23 @@ def test_a_call_returned_with_other_arguments_is_sent_again(protocol: str) -> No
     changed = json.dumps(request).replace(json.dumps(value)[1:-1], "elsewhere")
     match = Matcher([first]).match(first.path, changed.encode())
     assert match is not None
-    assert (match.outcome, match.saved) == (Outcome.DIVERGED, first)
+    assert (match.outcome, match.saved) == (MatchOutcome.DIVERGED, first)
     both, _ = conversation(f"{protocol}-parallel")
     match = Matcher([both]).match(first.path, json.dumps(request).encode())
     assert match is not None
-    assert (match.outcome, match.saved) == (Outcome.DIVERGED, both)
+    assert (match.outcome, match.saved) == (MatchOutcome.DIVERGED, both)
 
 
 @pytest.mark.parametrize(
     ("content", "outcome"),
     [
-        ({"content": [{"type": "text", "text": "mild"}]}, Outcome.FINISHED),
-        ({"content": "mild", "is_error": False}, Outcome.FINISHED),
-        ({"content": "mild", "is_error": True}, Outcome.DIVERGED),
-        ({"content": '{"error": "no such tool"}'}, Outcome.DIVERGED),
+        ({"content": [{"type": "text", "text": "mild"}]}, MatchOutcome.FINISHED),
+        ({"content": "mild", "is_error": False}, MatchOutcome.FINISHED),
+        ({"content": "mild", "is_error": True}, MatchOutcome.DIVERGED),
+        ({"content": '{"error": "no such tool"}'}, MatchOutcome.DIVERGED),
     ],
 )
-def test_a_rejected_call_is_sent_again(content: dict[str, Any], outcome: Outcome) -> None:
+def test_a_rejected_call_is_sent_again(content: dict[str, Any], outcome: MatchOutcome) -> None:
     """A model would repeat a call whose result is an error."""
     first, request = conversation("anthropic-single")
     result = {**request["messages"][-1]["content"][-1], **content}
@@ -305,7 +305,7 @@ def test_a_loop_is_stopped(requests: list[dict[str, Any]]) -> None:
     assert [match.saved for match in responses] == [FIRST] * 8 + [None] * 2
     [near] = responses[-1].near
     assert near == (FIRST.source, "reached the limit of 8 equal requests (toolstream_provider_repeats)")
-    assert {match.outcome for match in responses[8:]} == {Outcome.REFUSED}
+    assert {match.outcome for match in responses[8:]} == {MatchOutcome.REFUSED}
     unlimited = Matcher([FIRST])
     assert [matched(unlimited, request).saved for request in requests] == [FIRST] * 10
     assert matched(matcher, turns(1, opening="Another one?")[0]).saved is FIRST
@@ -400,15 +400,17 @@ def test_a_recorded_repetition_of_a_call_is_replayed() -> None:
     )
     matcher = Matcher([FIRST, repetition])
     first = matched(matcher, {**SECOND.request, "temperature": 1})
-    assert (first.outcome, first.saved) == (Outcome.DIVERGED, repetition)
+    assert (first.outcome, first.saved) == (MatchOutcome.DIVERGED, repetition)
     echo, result = SECOND.request["messages"][-2:]
     echo, result = ({**message} for message in json.loads(json.dumps([echo, result]).replace(call.id, "call_again")))
     longer = [*SECOND.request["messages"], echo, result]
-    assert matched(matcher, {**SECOND.request, "messages": longer, "temperature": 1}).outcome is Outcome.FINISHED
+    assert matched(matcher, {**SECOND.request, "messages": longer, "temperature": 1}).outcome is MatchOutcome.FINISHED
 
 
-@pytest.mark.parametrize(("text", "outcome"), [("missing argument", Outcome.DIVERGED), ("mild", Outcome.FINISHED)])
-def test_a_result_that_led_to_a_repeated_call_does_not_finish_it(text: str, outcome: Outcome) -> None:
+@pytest.mark.parametrize(
+    ("text", "outcome"), [("missing argument", MatchOutcome.DIVERGED), ("mild", MatchOutcome.FINISHED)]
+)
+def test_a_result_that_led_to_a_repeated_call_does_not_finish_it(text: str, outcome: MatchOutcome) -> None:
     """With server-side state, only the result shows that the client misread the call."""
     first, second = load(FLOWS / "openai-responses-single.flow")
     [call] = first.record.calls
@@ -439,7 +441,7 @@ def test_the_history_decides_between_equal_last_messages() -> None:
     matcher = Matcher([recorded("red", "go on"), recorded("blue", "well", "go on")])
     for first in ("red", "blue"):
         match = matched(matcher, request_with(first, "changed", "go on"))
-        assert (match.outcome, match.saved and match.saved.source) == (Outcome.DIVERGED, first)
+        assert (match.outcome, match.saved and match.saved.source) == (MatchOutcome.DIVERGED, first)
 
 
 def test_a_redacted_request_matches_its_original(tmp_path: Path) -> None:
@@ -474,11 +476,11 @@ def test_redacted_text_matches_any_text() -> None:
 
     match = Matcher([saved_as("*" * len(key))]).match(PATH, json.dumps(request).encode(), redact)
     assert match
-    assert match.outcome is Outcome.EXACT
+    assert match.outcome is MatchOutcome.EXACT
     for hidden in ("[redacted]", "*" * 20):
-        assert matched(Matcher([saved_as(hidden)]), request).outcome is Outcome.EXACT
+        assert matched(Matcher([saved_as(hidden)]), request).outcome is MatchOutcome.EXACT
         other_request = json.loads(json.dumps(request).replace("use ", "take "))
-        assert matched(Matcher([saved_as(hidden)]), other_request).outcome is Outcome.DIVERGED
+        assert matched(Matcher([saved_as(hidden)]), other_request).outcome is MatchOutcome.DIVERGED
 
 
 def test_other_requests_are_not_matched() -> None:
@@ -526,7 +528,7 @@ def test_a_client_may_return_redacted_text(text: str) -> None:
     request["messages"][1] = recorded["messages"][1]
     match = matcher.match(PATH, json.dumps(request).encode(), redact)
     assert match
-    assert (match.outcome, match.saved and match.saved.source) == (Outcome.EXACT, "x#1")
+    assert (match.outcome, match.saved and match.saved.source) == (MatchOutcome.EXACT, "x#1")
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))

@@ -17,7 +17,7 @@ from toolstream_core.printable import word
 from toolstream_core.redact import redacted
 from toolstream_core.saved.exchange import timed
 from toolstream_core.saved.flow import LINE_ENDS, line_ends_of, secrets_of, table_of, unlabel
-from toolstream_core.saved.matching import Match, Outcome
+from toolstream_core.saved.matching import Match, MatchOutcome
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.transit.definitions import keys_of
@@ -191,7 +191,9 @@ def note_match(flow: http.HTTPFlow, match: Match) -> None:
     if match.near:
         facts["near"] = [near._asdict() for near in match.near]
     flow.metadata[REPLAY] = facts
-    source = f"answered from {match.saved.source}: " if match.saved and match.outcome is not Outcome.FINISHED else ""
+    source = (
+        f"answered from {match.saved.source}: " if match.saved and match.outcome is not MatchOutcome.FINISHED else ""
+    )
     flow.comment = f"{source}{_outcome(facts)}"
 
 
@@ -211,11 +213,11 @@ def report_match(
 
 
 def _outcome(values: dict[str, Any]) -> str:
-    if values["answer"] == Outcome.DIVERGED:
+    if values["answer"] == MatchOutcome.DIVERGED:
         differs = f"differs at {values['at']}: recorded {values['recorded']}, requested {values['asked']}"
         return f"diverged: no saved request is equal; the response is that of the most similar one ({differs})"
-    if values["answer"] == Outcome.FINISHED:
+    if values["answer"] == MatchOutcome.FINISHED:
         return "finished: the request has the results of its calls; the response is a final text"
-    if values["answer"] == Outcome.REFUSED:
+    if values["answer"] == MatchOutcome.REFUSED:
         return "refused: " + ("; ".join(f"{near['source']} {near['why']}" for near in values["near"]))
     return str(values["answer"])

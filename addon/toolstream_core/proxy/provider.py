@@ -21,7 +21,7 @@ from toolstream_core.proxy.flow_facts import note_chunks, note_match
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
 from toolstream_core.saved.flow import LlmFlow, content_of, secrets_of
 from toolstream_core.saved.flowfile import SOCKET
-from toolstream_core.saved.matching import Match, Matcher, Outcome, form_of, names_of
+from toolstream_core.saved.matching import Match, Matcher, MatchOutcome, form_of, names_of
 from toolstream_core.saved.read import load
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, Written, final_text
@@ -157,10 +157,10 @@ class Provider(AnyProvider):
             return
         if match.saved is None:
             flow.response = json_response(404, nothing_saved(match, self._flows))
-        elif match.outcome is Outcome.FINISHED:
+        elif match.outcome is MatchOutcome.FINISHED:
             _put_generated(flow, final_text(match.wanted, parse(content_of(request))))
         else:
-            _put_saved(flow, match.saved, match.wanted.form, exact=match.outcome is Outcome.EXACT)
+            _put_saved(flow, match.saved, match.wanted.form, exact=match.outcome is MatchOutcome.EXACT)
         note_match(flow, match)
 
 

@@ -10,7 +10,7 @@ from copy import deepcopy
 from typing import Final, NamedTuple
 
 from toolstream_core.redaction.assignments import counts_as_secret, looks_random
-from toolstream_core.redaction.channels import Channels, Framing, framing
+from toolstream_core.redaction.channels import Channels, JsonLayout, json_layout
 from toolstream_core.redaction.filler import TextFiller
 from toolstream_core.redaction.finder import SecretFinder, filled
 from toolstream_core.redaction.names import Sensitivity
@@ -253,7 +253,7 @@ class _TextRedactor:
         self._held = bytearray()
         self._before = b""
         self._open_key: bytes | None = None
-        self._framing: Framing | None = None
+        self._layout: JsonLayout | None = None
         """Known when the first window has arrived."""
         self._texts = None if redaction.text is TextMode.KEEP else TextFiller(redaction.text)
         self._fields = Fields(self._finder)
@@ -282,22 +282,22 @@ class _TextRedactor:
 
     def _look(self, window: bytes, *, last: bool, begun: list[int] | None = None) -> bytes:
         """The finished part of a window, redacted; `begun` as for `Channels.edits`."""
-        self._framing = self._framing or framing(window)
+        self._layout = self._layout or json_layout(window)
         end = len(window) if last else _line_end(window)
         found = list(leaves(window, self._open_key))
         flushed, open_key = (end, None) if end else _cut(window, found)
         # Secrets last: nothing of them remains, not even their shape.
         texts = self._texts.edits(window, flushed) if self._texts else []
-        clean = edited(window, [*texts, *self._edits(window, found, flushed, self._framing, begun)])
+        clean = edited(window, [*texts, *self._edits(window, found, flushed, self._layout, begun)])
         self._open_key = open_key
         return clean[:flushed]
 
     def _edits(
-        self, window: bytes, found: Sequence[Leaf], flushed: int, framing: Framing, begun: list[int] | None
+        self, window: bytes, found: Sequence[Leaf], flushed: int, layout: JsonLayout, begun: list[int] | None
     ) -> Iterator[Edit]:
-        signatures = self._signatures.among(window, found, flushed, framing)
+        signatures = self._signatures.among(window, found, flushed, layout)
         if self._in_signatures is not None:
-            yield from self._in_signatures.edits(window, signatures, flushed, framing)
+            yield from self._in_signatures.edits(window, signatures, flushed, layout)
         text = edited(window, without(signatures))
         raw, shift = self._before + text, len(self._before)
         for found_at, found_end in self._finder.find_by_themselves(raw):
@@ -305,7 +305,7 @@ class _TextRedactor:
                 yield Edit(start - shift, filled(raw[start:end]))
         self._before = raw[: shift + flushed][-_TAIL:]
         yield from self._fields.edits(text, found)
-        yield from self._channels.edits(text, found, flushed, framing, begun)
+        yield from self._channels.edits(text, found, flushed, layout, begun)
 
 
 def _line_end(window: bytes) -> int:
@@ -405,7 +405,7 @@ def secrets_of_text(data: bytes, redaction: Redaction) -> Iterator[Overwritten]:
     """The secrets in a file of any text."""
     clean = bytearray(redacted_body(data, redaction))
     finder = SecretFinder(redaction)
-    signatures = Signatures(finder).among(data, list(leaves(data)), len(data), framing(data))
+    signatures = Signatures(finder).among(data, list(leaves(data)), len(data), json_layout(data))
     for span in finder.find(edited(data, without(signatures))):
         for start, end in beside_escapes(data, *span):
             clean[start:end] = filled(data[start:end])

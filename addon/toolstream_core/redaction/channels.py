@@ -115,7 +115,7 @@ class Channel:
         return self.text[max(0, end - _TAIL) : end]
 
 
-class Framing(enum.Enum):
+class JsonLayout(enum.Enum):
     """How a body holds JSON."""
 
     LINES = enum.auto()
@@ -136,16 +136,16 @@ _MODEL: Final = re.compile(rb'"role"\s*:\s*"model"')
 _BEFORE: Final = 128
 
 
-def framing(text: bytes) -> Framing:
-    """The framing of a body with this beginning."""
+def json_layout(text: bytes) -> JsonLayout:
+    """The layout of a body with this beginning."""
     begin = _BEGIN.match(text)
     if begin is None:
-        return Framing.LINES
+        return JsonLayout.LINES
     if begin[1] == b"[":
-        return Framing.ARRAY
+        return JsonLayout.ARRAY
     if not begin[2].rstrip().endswith(b"}"):
-        return Framing.DOCUMENT
-    return Framing.LINES if text[begin.end() :].strip() else Framing.DOCUMENT
+        return JsonLayout.DOCUMENT
+    return JsonLayout.LINES if text[begin.end() :].strip() else JsonLayout.DOCUMENT
 
 
 def lines(text: bytes, found: Sequence[Leaf]) -> list[int]:
@@ -248,15 +248,15 @@ class Channels:
         """Whether the event in which the window begins began before it."""
 
     def edits(
-        self, text: bytes, found: Sequence[Leaf], flushed: int, framing: Framing, begun: list[int] | None = None
+        self, text: bytes, found: Sequence[Leaf], flushed: int, layout: JsonLayout, begun: list[int] | None = None
     ) -> list[Edit]:
         """Edits that overwrite secrets in the leaves of a window, whose first `flushed` bytes will not be passed again.
 
-        `framing` is the body's. `begun` receives the place of each leaf from which on a secret may continue after the
+        `layout` is the body's. `begun` receives the place of each leaf from which on a secret may continue after the
         window.
         """
         open_: dict[Name, Channel] = {}
-        for names, events in _groupings(text, found, framing):
+        for names, events in _groupings(text, found, layout):
             for leaf, name, event in zip(found, names, events, strict=True):
                 channel = open_.get(name)
                 if channel is None:
@@ -267,9 +267,9 @@ class Channels:
             other.append(line, position, raw=False)
         if flushed < len(text):
             self._keep({name: channel.tail(flushed) for name, channel in open_.items()})
-        self._amid = framing is not Framing.LINES or text[flushed - 1 : flushed] != b"\n"
+        self._amid = layout is not JsonLayout.LINES or text[flushed - 1 : flushed] != b"\n"
         channels = [*open_.values(), *arrays(text, found)]
-        if framing is Framing.DOCUMENT:
+        if layout is JsonLayout.DOCUMENT:
             channels += chunks(text, found)
         if begun is not None:
             begun += [place for channel in channels if (place := channel.begun(self._finder)) is not None]
@@ -284,14 +284,16 @@ class Channels:
             del self._tails[name]
 
 
-def _groupings(text: bytes, found: Sequence[Leaf], framing: Framing) -> Iterator[tuple[Iterable[Name], Sequence[int]]]:
+def _groupings(
+    text: bytes, found: Sequence[Leaf], layout: JsonLayout
+) -> Iterator[tuple[Iterable[Name], Sequence[int]]]:
     """Each way to mark which leaves belong together, and the event of each."""
-    if framing is not Framing.LINES:
+    if layout is not JsonLayout.LINES:
         # Together, but not joined.
         yield [_DOCUMENT] * len(found), [0] * len(found)
-    if framing is Framing.DOCUMENT:
+    if layout is JsonLayout.DOCUMENT:
         return
-    events = lines(text, found) if framing is Framing.LINES else range(1, len(found) + 1)
+    events = lines(text, found) if layout is JsonLayout.LINES else range(1, len(found) + 1)
     for addresses in _addresses(text, found):
         yield zip(addresses, [leaf.key for leaf in found], strict=True), events
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from toolstream_core.redaction.channels import Framing
+from toolstream_core.redaction.channels import JsonLayout
 from toolstream_core.redaction.finder import SecretFinder
 from toolstream_core.redaction.strings import INSIDE, Edit, Leaf, Span
 
@@ -99,15 +99,15 @@ class Signatures:
         self._is_open = False
         """Whether the window begins inside a signature."""
 
-    def among(self, text: bytes, found: Sequence[Leaf], flushed: int, framing: Framing) -> list[Leaf]:
+    def among(self, text: bytes, found: Sequence[Leaf], flushed: int, layout: JsonLayout) -> list[Leaf]:
         """Those of a window's `found` that are signatures; its first `flushed` bytes will not be passed again.
 
-        `framing` is the body's.
+        `layout` is the body's.
         """
         candidates = {leaf.start: leaf for leaf in found if leaf.key in PLACES and self._may_be(text, leaf)}
         if flushed == len(text) and not candidates:
             return []
-        by_lines = framing is Framing.LINES
+        by_lines = layout is JsonLayout.LINES
         goes_on = flushed < len(text) and not (by_lines and text[flushed - 1 : flushed] == b"\n")
         signatures = [candidates[0]] if self._is_open and 0 in candidates else []
         frame, self._frame = self._frame, None

@@ -285,7 +285,7 @@ NEAR = 3
 """Flows that are named if none matches."""
 
 
-class Outcome(enum.StrEnum):
+class MatchOutcome(enum.StrEnum):
     """The result of matching a request."""
 
     EXACT = "exact"
@@ -308,7 +308,7 @@ class Near(NamedTuple):
 class Match(NamedTuple):
     """The result of matching a request."""
 
-    outcome: Outcome
+    outcome: MatchOutcome
     wanted: RequestKey
     saved: LlmFlow | None = None
     difference: RequestDifference | None = None
@@ -364,8 +364,10 @@ class Matcher:
             return None
         self._forget_ended(request.wanted)
         key = self._recorded(request)
-        found = self._nearest(request) if key is None else self._given_next(Match(Outcome.EXACT, request.wanted), key)
-        if found.outcome is Outcome.FINISHED:
+        found = (
+            self._nearest(request) if key is None else self._given_next(Match(MatchOutcome.EXACT, request.wanted), key)
+        )
+        if found.outcome is MatchOutcome.FINISHED:
             self._forget_left(request)
         elif found.saved is not None:
             self._forget_left(request, self._keys[id(found.saved)])
@@ -402,10 +404,10 @@ class Matcher:
         best = self.best(request.wanted, request.json, request.path)
         where = None if best is None else request.difference(best)
         if best is None or (self.strict and where is not None):
-            return Match(Outcome.REFUSED, request.wanted, near=self._near(request))
+            return Match(MatchOutcome.REFUSED, request.wanted, near=self._near(request))
         if where is not None and self._is_finished(request, best):
-            return Match(Outcome.FINISHED, request.wanted, best, where)
-        outcome = Outcome.EXACT if where is None else Outcome.DIVERGED
+            return Match(MatchOutcome.FINISHED, request.wanted, best, where)
+        outcome = MatchOutcome.EXACT if where is None else MatchOutcome.DIVERGED
         return self._given_next(Match(outcome, request.wanted, difference=where), self._keys[id(best)])
 
     def _given_next(self, match: Match, key: Key) -> Match:
@@ -416,7 +418,7 @@ class Matcher:
         again = given.times - (len(group) - 1)
         if self.repeats and again >= self.repeats:
             why = f"reached the limit of {self.repeats} equal requests (toolstream_provider_repeats)"
-            return Match(Outcome.REFUSED, match.wanted, near=(Near(group[-1].source, why),))
+            return Match(MatchOutcome.REFUSED, match.wanted, near=(Near(group[-1].source, why),))
         counted[key] = _Given(given.times + 1, match.wanted.results)
         return match._replace(saved=group[min(again, 0) - 1])
 

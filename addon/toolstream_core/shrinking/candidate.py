@@ -80,7 +80,7 @@ class TurnFrame:
         return self.frame.data is not None
 
 
-class Framing:
+class FrameJoiner:
     """Joins the frames of one body."""
 
     def __init__(self, framer: Framer) -> None:
@@ -127,14 +127,14 @@ class Framing:
         return (b"[" if first else b",\r\n") + raw[lead.end() :]
 
 
-def split(chunks: Iterable[Chunk], content_type: str) -> tuple[Framing, tuple[TurnFrame, ...]]:
+def split(chunks: Iterable[Chunk], content_type: str) -> tuple[FrameJoiner, tuple[TurnFrame, ...]]:
     """A body's framing and its frames; a body without a known framing is one frame."""
     taken = list(chunks)
     body = b"".join(chunk.data for chunk in taken)
     chosen = choose(content_type, body[:MAX_HEAD], ended=True)
     framer = DocumentFramer() if chosen is None or chosen is NOT_OURS else chosen
     frames = [*framer.feed(body), *framer.feed(b"")] if body else []
-    return Framing(framer), tuple(_turn_frames(frames, taken))
+    return FrameJoiner(framer), tuple(_turn_frames(frames, taken))
 
 
 def _turn_frames(frames: Iterable[Frame], chunks: Sequence[Chunk]) -> Iterable[TurnFrame]:
@@ -166,7 +166,7 @@ class Turn:
     number: int
     """The flow's place in its file, from 0."""
     exchange: StreamFacts
-    framing: Framing
+    framing: FrameJoiner
     frames: tuple[TurnFrame, ...]
     broken: str | None = None
     """The error of the connection, if any."""

@@ -45,7 +45,7 @@ def _of_each_turn(smaller: Callable[[Turn], Iterator[Turn]]) -> Proposals:
     return proposals
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """The part of a text in one event."""
 
     place: int
@@ -56,12 +56,12 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class Channel:
+class SplitText:
     """A text as its parts, in order."""
 
     arguments: bool
     """Whether the text is the arguments of a call."""
-    parts: list[Part] = field(default_factory=list)
+    parts: list[TextPart] = field(default_factory=list)
 
     @property
     def cumulative(self) -> bool:
@@ -74,16 +74,16 @@ class Channel:
         return self.parts[-1].text if self.cumulative else "".join(part.text for part in self.parts)
 
 
-def channels(turn: Turn) -> list[Channel]:
+def split_texts(turn: Turn) -> list[SplitText]:
     """The texts of a response, in the order in which they begin."""
-    sink = _ChannelSink(turn)
+    sink = _TextSink(turn)
     read_body(
         (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], protocols=EVERY_FRAME
     )
-    return list(sink.channels.values())
+    return list(sink.split_texts.values())
 
 
-class _ChannelSink(Sink):
+class _TextSink(Sink):
     """Collects the strings of events that are parts of texts."""
 
     live = True
@@ -91,7 +91,7 @@ class _ChannelSink(Sink):
 
     def __init__(self, turn: Turn) -> None:
         """Events have the numbers of the frames of `turn` with data."""
-        self.channels: dict[object, Channel] = {}
+        self.split_texts: dict[object, SplitText] = {}
         self._numbers = [number for number, part in enumerate(turn.frames) if part.counts]
 
     def resolved(self, event: Event, content: EventContent, fragments: Sequence[ResolvedFragment]) -> None:
@@ -107,20 +107,20 @@ class _ChannelSink(Sink):
     def _add(self, key: object, event: Event, payload: Json, text: str) -> None:
         path = next((path for path, _, value in nodes(payload) if value == text), None) if text else None
         if path is not None:
-            channel = self.channels.setdefault(key, Channel(arguments=isinstance(key, tuple)))
-            channel.parts.append(Part(self._numbers[event.frame.number], path, text))
+            split_text = self.split_texts.setdefault(key, SplitText(arguments=isinstance(key, tuple)))
+            split_text.parts.append(TextPart(self._numbers[event.frame.number], path, text))
 
 
 @_of_each_turn
 def joined_fragments(turn: Turn) -> Iterator[Turn]:
     """Each text in one fragment, in two, in four, … and each pair of neighbours in one."""
     numbering = Numbering(turn)
-    for channel in channels(turn):
-        for groups in _groupings(channel.parts):
-            yield from map(turn.with_frames, numbering.variants(_merged(turn, channel, groups)))
+    for split_text in split_texts(turn):
+        for groups in _groupings(split_text.parts):
+            yield from map(turn.with_frames, numbering.variants(_merged(turn, split_text, groups)))
 
 
-def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
+def _groupings(parts: Sequence[TextPart]) -> Iterator[list[Sequence[TextPart]]]:
     size = len(parts)
     while size > 1:
         yield [parts[begin : begin + size] for begin in range(0, len(parts), size)]
@@ -129,13 +129,13 @@ def _groupings(parts: Sequence[Part]) -> Iterator[list[Sequence[Part]]]:
         yield [parts[at : at + 2]]
 
 
-def _merged(turn: Turn, channel: Channel, groups: Sequence[Sequence[Part]]) -> list[TurnFrame]:
+def _merged(turn: Turn, split_text: SplitText, groups: Sequence[Sequence[TextPart]]) -> list[TurnFrame]:
     """The frames, with each group merged into its first part, or into its last if the text is cumulative."""
-    texts: dict[int, tuple[Part, str]] = {}
+    texts: dict[int, tuple[TextPart, str]] = {}
     gone: set[int] = set()
     for group in groups:
-        keeper, *others = reversed(group) if channel.cumulative else group
-        texts[keeper.place] = (keeper, keeper.text if channel.cumulative else "".join(part.text for part in group))
+        keeper, *others = reversed(group) if split_text.cumulative else group
+        texts[keeper.place] = (keeper, keeper.text if split_text.cumulative else "".join(part.text for part in group))
         gone.update(part.place for part in others)
     kept: list[TurnFrame] = []
     for number, turn_frame in enumerate(turn.frames):
@@ -155,9 +155,9 @@ _LONGEST = 4096
 @_of_each_turn
 def shorter_texts(turn: Turn) -> Iterator[Turn]:
     """Each text, shorter."""
-    for channel in channels(turn):
-        for text in smaller(channel.text):
-            yield _with_text(turn, channel, text)
+    for split_text in split_texts(turn):
+        for text in smaller(split_text.text):
+            yield _with_text(turn, split_text, text)
 
 
 def smaller(text: str) -> Iterator[str]:
@@ -193,16 +193,16 @@ def _fewer_words(text: str) -> Iterator[str]:
         yield "".join(words[: span.begin] + words[span.end :])
 
 
-def _with_text(turn: Turn, channel: Channel, text: str) -> Turn:
+def _with_text(turn: Turn, split_text: SplitText, text: str) -> Turn:
     """The response with another text, spread over the parts in proportion to the old one."""
-    old = channel.text
+    old = split_text.text
     parts = _replaced(turn, old, text) if old else list(turn.frames)
     begin = 0
-    for part in channel.parts:
-        end = len(part.text) if channel.cumulative else begin + len(part.text)
+    for part in split_text.parts:
+        end = len(part.text) if split_text.cumulative else begin + len(part.text)
         share = text[_scaled(begin, old, text) : _scaled(end, old, text)]
         parts[part.place] = turn.framing.rewritten(parts[part.place], {part.path: share})
-        begin = 0 if channel.cumulative else end
+        begin = 0 if split_text.cumulative else end
     return turn.with_frames(parts)
 
 
@@ -339,8 +339,8 @@ def _strings(candidate: Candidate) -> Iterator[str]:
 
 def _kept(candidate: Candidate) -> set[str]:
     """Strings that stay: names, types, and texts, which have a separate pass."""
-    kept = {part.text for turn in candidate for channel in channels(turn) for part in channel.parts}
-    kept.update(channel.text for turn in candidate for channel in channels(turn))
+    kept = {part.text for turn in candidate for split_text in split_texts(turn) for part in split_text.parts}
+    kept.update(split_text.text for turn in candidate for split_text in split_texts(turn))
     kept.update(name for turn in candidate for name in tools.schemas(turn.exchange.request))
     for payload in _payloads(candidate):
         for path, _, value in nodes(payload):

@@ -15,7 +15,7 @@ from toolstream_core.redact import redacted
 from toolstream_core.verdict import added, history_of
 
 
-class Entry:
+class ReportEntry:
     """Allows `entry["name"]` for `entry.name`, as in the JSON of reports."""
 
     def __getitem__(self, name: str) -> Any:
@@ -37,7 +37,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundDefect(Entry):
+class FoundDefect(ReportEntry):
     """A defect of a response, and the event at which it was found."""
 
     code: str
@@ -52,7 +52,7 @@ class FoundDefect(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundProblem(Entry):
+class FoundProblem(ReportEntry):
     """One way in which a client's next request did not match the response."""
 
     verdict: str
@@ -62,7 +62,7 @@ class FoundProblem(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundVerdict(Entry):
+class FoundVerdict(ReportEntry):
     """How the client interpreted a response, according to its next request."""
 
     verdict: str
@@ -93,7 +93,7 @@ class FoundVerdict(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundFault(Entry):
+class FoundFault(ReportEntry):
     """A fault that was applied to a response."""
 
     spec: str
@@ -104,7 +104,7 @@ class FoundFault(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentCall(Entry):
+class SentCall(ReportEntry):
     """A call that was sent to a client, as intended."""
 
     choice: int
@@ -136,7 +136,7 @@ class SentCall(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentRequest(Entry):
+class SentRequest(ReportEntry):
     """A request of a client."""
 
     number: int

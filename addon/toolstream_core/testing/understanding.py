@@ -38,7 +38,7 @@ _WHY = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedExchange:
     """A response, the request after it, and how the client interpreted it."""
 
     exchange: ProxiedExchange
@@ -102,7 +102,7 @@ def incomplete_calls(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str
                 if problem.outcome in (Outcome.RAN_INCOMPLETE_CALL, Outcome.RETURNED_INCOMPLETE_CALL)
             ]
             if problems:
-                lines += _lines(Judged(one, after.request, problems[0].verdict, problems))
+                lines += _lines(JudgedExchange(one, after.request, problems[0].verdict, problems))
                 break
     return lines
 
@@ -117,7 +117,7 @@ def _no_request(exchanges: Sequence[ProxiedExchange], distrust: Mapping[str, boo
     return f"no request to an LLM reached toolstream{others}{f', because {why}' if why else f'. {hint}'}"
 
 
-def _judged(exchanges: Sequence[ProxiedExchange]) -> Iterator[Judged]:
+def _judged(exchanges: Sequence[ProxiedExchange]) -> Iterator[JudgedExchange]:
     """Each response with a verdict.
 
     A flow may match more often than was recorded; such a repetition counts only if a request followed it.
@@ -130,11 +130,11 @@ def _judged(exchanges: Sequence[ProxiedExchange]) -> Iterator[Judged]:
         after = None if one.verdict.request is None else requests.get(one.verdict.request)
         if after is not None or one.source not in reported:
             wrong = [problem for problem in one.verdict.problems if problem.verdict != Outcome.CALL_REJECTED]
-            yield Judged(one, after, one.verdict.verdict, wrong)
+            yield JudgedExchange(one, after, one.verdict.verdict, wrong)
         reported.update([one.source] if one.source else [])
 
 
-def _taken_for_an_end(exchanges: Sequence[ProxiedExchange]) -> Iterator[Judged]:
+def _taken_for_an_end(exchanges: Sequence[ProxiedExchange]) -> Iterator[JudgedExchange]:
     """Streams without calls whose finish reason announces calls, and after which the client sent no request."""
     for at, one in enumerate(exchanges):
         later = {other.request.protocol for other in exchanges[at + 1 :]}
@@ -143,10 +143,10 @@ def _taken_for_an_end(exchanges: Sequence[ProxiedExchange]) -> Iterator[Judged]:
             problem = FoundProblem(
                 verdict=MISSING_CALLS.name, call=None, message="the client treats it as the final response"
             )
-            yield Judged(one, None, MISSING_CALLS.name, [problem])
+            yield JudgedExchange(one, None, MISSING_CALLS.name, [problem])
 
 
-def _lines(judged: Judged) -> list[str]:
+def _lines(judged: JudgedExchange) -> list[str]:
     """One response: the calls sent and returned, then the problems."""
     exchange, after = judged.exchange, judged.after
     source = f" from {_here(exchange.source)}" if exchange.source else ""

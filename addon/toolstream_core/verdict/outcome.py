@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol, Self
 from toolstream_core.protocols.requests.conversation import ReturnedCall, ToolResult
 
 
-class Explained(enum.StrEnum):
+class ReportedWord(enum.StrEnum):
     """A reported word, with its meaning."""
 
     meaning: str
@@ -23,7 +23,7 @@ class Explained(enum.StrEnum):
         return made
 
 
-class Outcome(Explained):
+class Outcome(ReportedWord):
     """How a client interpreted the calls of a response. If several apply, the first one here counts.
 
     The text on a single call is in `judge.py`, and headlines are in `report/verdict.py`.
@@ -144,7 +144,7 @@ class IntendedCall(Protocol):
     def signed(self) -> bool: ...
 
 
-class Grade(Explained):
+class Grade(ReportedWord):
     """From the best to the worst, then the grades that do not judge the client."""
 
     OK = "ok", "the client ran the intended calls; if a call was lost or damaged, it ran nothing wrong"
@@ -172,7 +172,7 @@ class Grade(Explained):
     )
 
 
-class Reason(Explained):
+class Reason(ReportedWord):
     """Why a client failed, by severity."""
 
     RAN_INCOMPLETE = "ran an incomplete call", "the result of an incomplete call shows that the tool ran"

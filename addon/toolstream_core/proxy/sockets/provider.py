@@ -17,7 +17,7 @@ from toolstream_core.proxy.flow_facts import NOTED, REPLAY, Provided, opens_sock
 from toolstream_core.proxy.provider import AnyProvider
 from toolstream_core.saved.flow import content_of, request_json
 from toolstream_core.saved.flowfile import socket_lines
-from toolstream_core.saved.matching import Outcome
+from toolstream_core.saved.matching import MatchOutcome
 from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
@@ -73,7 +73,7 @@ class SocketProvider:
         saved = provided(flow)
         provider_response, flow.response = flow.response, head
         flow.metadata.pop(NOTED, None)
-        if json_access.get(flow.metadata, REPLAY, "answer") == Outcome.REFUSED and (
+        if json_access.get(flow.metadata, REPLAY, "answer") == MatchOutcome.REFUSED and (
             events := self._events(complete_flow)
         ):
             flow.metadata[REPLAY], flow.comment = complete_flow.metadata[REPLAY], complete_flow.comment
