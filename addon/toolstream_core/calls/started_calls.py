@@ -22,6 +22,8 @@ class StartedCalls(Calls):
 
     foreign_index: ClassVar[int] = 1 << 16
     """The first index that no response has calls at: a delta there belongs to no call."""
+    sequential: ClassVar[bool] = False
+    """Whether calls never overlap: one with complete arguments gets no more, also before its end."""
 
     def __init__(self, tools: Mapping[str, Parameters] | None = None) -> None:
         """`tools`: as for `Calls`."""
@@ -115,8 +117,16 @@ class StartedCalls(Calls):
         return call
 
     def _is_past(self, call: OpenCall) -> bool:
-        """Whether a delta at the index of an earlier call may belong to another one."""
-        return False
+        """Whether a delta at the index of an earlier call may belong to another one, which has started after it."""
+        newest = self._opened[-1]
+        return self.sequential and (
+            call.closed
+            or (
+                newest is not call
+                and call.arguments.is_complete
+                and not (newest.closed or newest.arguments.is_complete)
+            )
+        )
 
     def _elsewhere(self, fragment: Fragment) -> OpenCall | None:
         """The call of a delta at an index that was never started: the only open call without deltas, as a guess.
@@ -155,7 +165,10 @@ class StartedCalls(Calls):
     @property
     def _only_taking(self) -> OpenCall | None:
         """The only call that may get deltas of another index."""
-        return self._only_open
+        if not self.sequential:
+            return self._only_open
+        taking = [call for call in self._still_open.values() if not call.arguments.is_complete]
+        return taking[0] if len(taking) == 1 else None
 
     @property
     def _only_open(self) -> OpenCall | None:
@@ -164,6 +177,10 @@ class StartedCalls(Calls):
 
     def _ended(self, fragment: Fragment) -> OpenCall | None:
         """The call that an end ends; `None` if it ends something else."""
+        index = fragment.index
+        is_known = index in self._given or index in self._newest or index in self._others
+        if self.sequential and self._only_open and not (isinstance(index, int) and is_known):
+            return self._only_open
         call = self._given.get(fragment.index) or self._newest.get(fragment.index)
         return None if call is None or call.closed else call
 
@@ -180,14 +197,9 @@ class StartedCalls(Calls):
 
 
 class SequentialCalls(StartedCalls):
-    """Calls that never overlap: an end at an index without a start ends the only open call."""
+    """Calls that never overlap."""
 
-    @override
-    def _ended(self, fragment: Fragment) -> OpenCall | None:
-        index = fragment.index
-        known = index in self._given or index in self._newest or index in self._others
-        own = None if isinstance(index, int) and known else self._only_open
-        return own or super()._ended(fragment)
+    sequential = True
 
 
 def _is_foreign(call: OpenCall, fragment: Fragment) -> bool:
