@@ -370,7 +370,7 @@ QUIRKS: Final[Mapping[Deviation, Quirk]] = {
         "overwrites the id, even with an empty one",
         "keep the {id} of a call, even if a later one is empty",
         "At event {event} the client overwrote the id of the call",
-        ("langchain",),
+        ("langchain", "haystack"),
     ),
     Id.ITEM: Quirk(
         "uses the item id as the call id",
