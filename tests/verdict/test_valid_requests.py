@@ -164,6 +164,34 @@ def test_thinking_models_require_their_reasoning(
     assert found == [outcome]
 
 
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": []}
+ITEM, OTHER_ITEM = (
+    {"type": "function_call", "id": f"fc_{id_}", "call_id": id_, "name": call.name, "arguments": call.arguments}
+    for id_, call in (("c1", A), ("c2", B))
+)
+OUTPUT, OTHER_OUTPUT = ({"type": "function_call_output", "call_id": id_, "output": "r"} for id_ in ("c1", "c2"))
+
+
+@pytest.mark.parametrize(
+    ("model", "items", "places"),
+    [
+        ("gpt-5", [REASONING, ITEM, OTHER_ITEM, OUTPUT, OTHER_OUTPUT], []),
+        ("gpt-5", [REASONING, ITEM, OUTPUT, OTHER_ITEM, OTHER_OUTPUT], []),
+        ("gpt-5", [ITEM, OTHER_ITEM, OUTPUT, OTHER_OUTPUT], [0]),
+        ("gpt-5", [{**ITEM, "id": None}, {**OTHER_ITEM, "id": None}, OUTPUT, OTHER_OUTPUT], []),
+        ("qwen3", [ITEM, OTHER_ITEM, OUTPUT, OTHER_OUTPUT], []),
+    ],
+)
+def test_responses_require_the_reasoning_of_items_with_ids(model: str, items: list[Any], places: list[int]) -> None:
+    """OpenAI refuses a call with the id of its item and without the reasoning before it."""
+    verdicts = []
+    conversations = Conversations[SentResponse](lambda judged: verdicts.append(judged.verdict))
+    conversations.request("a", "", conversation({"model": model, "input": [USER]}))
+    conversations.response("a", SentResponse(calls=[A, B], reasoned=True))
+    conversations.request("b", "", conversation({"model": model, "input": [USER, *items]}))
+    assert [(one.outcome, one.call) for one in verdicts[0].problems] == [(Outcome.INVALID_REQUEST, at) for at in places]
+
+
 def test_a_response_that_the_user_interrupted_has_one_verdict() -> None:
     """The client disconnected during it: a later message of the user shows nothing more."""
     found: list[Outcome] = []

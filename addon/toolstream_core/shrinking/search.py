@@ -180,7 +180,8 @@ def _take(turn: Turn, conversations: Conversations[SentResponse]) -> None:
         return
     chunks = [chunk.data for chunk in turn.chunks]
     response = response_id(chunks, exchange) if record.calls else ""
-    conversations.response(token, SentResponse.of(record, exchange.request, response_id=response))
+    sent = SentResponse.of(record, exchange.request, b"".join(chunks), response_id=response)
+    conversations.response(token, sent)
 
 
 class TriedCandidates(Results[str, bool]):

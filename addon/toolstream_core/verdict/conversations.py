@@ -23,7 +23,7 @@ _CALL = 300
 """Approximate bytes of a call in memory, without its texts."""
 _LOSSY: Final = frozenset(defect.code for defect in DEFECTS if defect.lossy)
 _UNREAD: Final = {UNPARSABLE_DATA.code, UNREADABLE_BODY.code}
-_REASONING: Final = re.compile(rb'"reasoning_content"\s*:\s*"[^"]')
+_REASONING: Final = re.compile(rb'"reasoning_content"\s*:\s*"[^"]|"type"\s*:\s*"reasoning"')
 _FURTHER: Final = _UNREAD | {defect.code for defect in DEFECTS if defect.family == "leak"}
 
 

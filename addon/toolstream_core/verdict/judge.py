@@ -442,7 +442,7 @@ def _judge_form(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Co
         if intended[place].signed and not (one.signed or new.prompted):
             flaws.append("returned without its thought signature, which Gemini 3 requires")
         if one.id in new.unreasoned and not new.prompted:
-            flaws.append("returned without its `reasoning_content`, which the model requires")
+            flaws.append("the model requires its reasoning: `reasoning_content`, or the item `reasoning` before it")
         if flaw := next(filter(None, flaws), ""):
             yield Problem(Outcome.INVALID_REQUEST, place, flaw)
 

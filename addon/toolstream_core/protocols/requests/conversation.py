@@ -107,6 +107,7 @@ _NO_CALLER: Final = re.compile(r"user|system|developer|(?:assistant){2,}")
 """Roles of messages that cannot have calls; some clients join the role of each delta."""
 _THINKING_MODELS: Final = ("deepseek-reasoner", "kimi-k2-thinking", "kimi-k2-thinking-turbo", "kimi-k2.5")
 """Models that think unless the request denies it, as their providers name them."""
+_OPENAI_MODEL: Final = re.compile(r"gpt-5|o[134]\b|codex-")
 _REPEATED_TYPE: Final = re.compile(r"(?:function){2,}")
 _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
@@ -130,19 +131,29 @@ def conversation(request: Json) -> Conversation:
 
 
 def _requires_reasoning(request: Json) -> bool:
-    """Whether the provider refuses calls without `reasoning_content`: DeepSeek and Moonshot, in thinking mode.
+    """Whether the provider refuses calls without their reasoning: DeepSeek, Moonshot, and OpenAI's Responses.
 
-    https://api-docs.deepseek.com/guides/thinking_mode, continuedev/continue#10193 and #11600
+    https://api-docs.deepseek.com/guides/thinking_mode, continuedev/continue#10193, #11600 and #10018
     """
     model, mode = json_access.get(request, "model"), json_access.get(request, "thinking", "type")
     if not isinstance(model, str) or mode == "disabled":
         return False
+    if json_access.get(request, "input") is not ABSENT:
+        return _OPENAI_MODEL.match(model) is not None
     return model in _THINKING_MODELS or (mode == "enabled" and model.startswith(("deepseek-", "kimi-")))
 
 
 def _unreasoned(entries: list[Json]) -> Iterator[str]:
+    """The ids of calls without their reasoning: messages without it, and the first item of a turn without its item."""
+    covered = False
     for entry in entries:
-        if json_access.get(entry, "tool_calls") and json_access.get(entry, "reasoning_content") in (ABSENT, None):
+        if json_access.get(entry, "tool_calls"):
+            lacks = json_access.get(entry, "reasoning_content") in (ABSENT, None)
+        else:
+            covered = not _is_prompt(entry) and (covered or json_access.get(entry, "type") == "reasoning")
+            lacks = not covered and str(json_access.get(entry, "id")).startswith("fc_")
+            covered = covered or lacks
+        if lacks:
             yield from (call.id for call in _calls(entry) if call.id)
 
 
