@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from mitmproxy import http
 
+    from toolstream_core.model import Json
     from toolstream_core.proxy.verdicts import LiveVerdict
     from toolstream_core.report.verdict import Explained
 
@@ -137,6 +138,22 @@ def test_lost_arguments_are_reported(proxy: Proxy, capsys: pytest.CaptureFixture
     )
     assert verdict[-1].endswith("→ --set toolstream_shape=whole-calls")
     assert all(line.startswith("#1 ") and len(line) <= 120 for line in verdict)
+
+
+def test_explanations_know_the_tools(proxy: Proxy) -> None:
+    """A complete call as the arguments shows only beside the parameters of the tool: the stream is malformed."""
+    parameters = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    tools = [{"type": "function", "function": {"name": "ls", "parameters": parameters}}]
+    envelope = json.dumps({"name": "ls", "arguments": {"path": "notes"}})
+    first = llm_flow(messages=[{"role": "user", "content": "go"}], tools=tools)
+    second = llm_flow(messages=[{"role": "user", "content": "go"}, *returned("c1", envelope)], tools=tools)
+    proxy.addon.request(first)
+    proxy.respond(first, *stream(arguments=envelope))
+    proxy.addon.request(second)
+    [line] = proxy.lines()
+    assert line["verdict"]["verdict"] == "wrong-arguments"
+    assert line["verdict"]["explained"] == []
+    assert line["verdict"]["advice"] == ["--set toolstream_repair=enveloped-arguments"]
 
 
 def test_secrets_are_hidden(proxy: Proxy) -> None:
@@ -316,9 +333,9 @@ def test_pending_explanations_are_limited(proxy: Proxy, monkeypatch: pytest.Monk
     busy = threading.Event()
     why = Verdicts._why
 
-    def slow(self: Verdicts, verdict: LiveVerdict) -> Explained:
+    def slow(self: Verdicts, verdict: LiveVerdict, options: Json) -> Explained:
         assert busy.wait(20)
-        return why(self, verdict)
+        return why(self, verdict, options)
 
     monkeypatch.setattr(Verdicts, "_why", slow)
 
@@ -341,9 +358,9 @@ def test_the_end_of_the_proxy_waits_for_explanations(proxy: Proxy, monkeypatch: 
     closing = threading.Event()
     why = Verdicts._why
 
-    def slow(self: Verdicts, verdict: LiveVerdict) -> Explained:
+    def slow(self: Verdicts, verdict: LiveVerdict, options: Json) -> Explained:
         assert closing.wait(20)
-        return why(self, verdict)
+        return why(self, verdict, options)
 
     monkeypatch.setattr(Verdicts, "_why", slow)
 

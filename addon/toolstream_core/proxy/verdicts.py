@@ -14,7 +14,8 @@ from mitmproxy import http
 
 from toolstream_core.clients.received import ReceivedBytes
 from toolstream_core.delivery.sent_bytes import SentBytes
-from toolstream_core.model import Call, Json, Record, StreamFacts
+from toolstream_core.model import ABSENT, Call, Json, Record, StreamFacts
+from toolstream_core.protocols.requests.conversation import without_history
 from toolstream_core.proxy.backlog import Jobs
 from toolstream_core.proxy.flow_facts import ForwardedResponse, forwarded_response
 from toolstream_core.proxy.live_response import LiveResponse
@@ -77,7 +78,8 @@ class Verdicts:
         """Requests and responses that were not judged yet, in their order."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._secrets: tuple[str, ...] = ()
-        """The secrets of the request that is judged now."""
+        self._request: Json = ABSENT
+        """The body of the request that is judged now, and its secrets."""
 
     @property
     def waiting(self) -> bool:
@@ -122,11 +124,11 @@ class Verdicts:
             self._failed(flow, error)
 
     def _requested(self, token: str, facts: StreamFacts, secrets: tuple[str, ...]) -> Iterator[None]:
-        self._secrets = secrets
+        self._secrets, self._request = secrets, facts.request
         try:
             self._conversations.llm_request(token, facts)
         finally:
-            self._secrets = ()
+            self._secrets, self._request = (), ABSENT
         yield
 
     def _unanswered(self, token: str) -> Iterator[None]:
@@ -184,15 +186,16 @@ class Verdicts:
             timer.cancel()
         hide = partial(redacted, secrets=(*judged.response.secrets, *self._secrets))
         reported = _described(judged, hide)
+        explain = partial(self._why, reported, without_history(self._request))
         loop = None
         with contextlib.suppress(RuntimeError):  # no loop runs
             loop = asyncio.get_running_loop() if self._in_background else None
         if loop is None:
-            self._report_safely(reported.explained(self._why(reported)))
+            self._report_safely(reported.explained(explain()))
         elif len(self.unexplained) >= EXPLAINED_AT_ONCE or not _is_to_be_explained(reported):
             self._report_safely(reported)
         else:
-            future = self._explainer.submit(self._why, reported)
+            future = self._explainer.submit(explain)
             self.unexplained[future] = reported
             future.add_done_callback(partial(self._wake, loop))
 
@@ -215,13 +218,17 @@ class Verdicts:
         except Exception as error:  # noqa: BLE001 - an error in one report does not affect others
             self._failed(verdict.reported.source, error)
 
-    def _why(self, verdict: LiveVerdict) -> Explained:
-        """The explanation why the client misread it; this may take a while."""
+    def _why(self, verdict: LiveVerdict, options: Json) -> Explained:
+        """The explanation why the client misread it; this may take a while.
+
+        `options`: its next request without messages, which has the same tools.
+        """
         response = verdict.response
         if not _is_to_be_explained(verdict):
             return UNEXPLAINED
         try:
-            given = ReceivedBytes(response.exchange, response.body or b"", response.broken)
+            exchange = replace(response.exchange, request=options)
+            given = ReceivedBytes(exchange, response.body or b"", response.broken)
             return self._explaining(given, verdict.reported.verdict.sent, response.client)
         except Exception as error:  # noqa: BLE001 - the verdict is valid without it
             self._failed(verdict.reported.source, error)

@@ -245,9 +245,11 @@ def after_last_response(request: Json) -> dict[str, Json]:
 
 def without_history(request: Json) -> Json:
     """A request without its messages: the model, the tools, the options."""
-    return (
-        {key: value for key, value in request.items() if key not in _HISTORY} if isinstance(request, dict) else request
-    )
+    inner = unwrapped(request)
+    if not (isinstance(request, dict) and isinstance(inner, dict)):
+        return request
+    own = request if inner is request else {**request, **inner, "request": ABSENT}
+    return {key: value for key, value in own.items() if key not in _HISTORY and value is not ABSENT}
 
 
 def _has_lone_result(items: list[Json], calls: tuple[ReturnedCall, ...]) -> bool:
