@@ -54,6 +54,8 @@ USED, OTHER = used("c1", "ls", {"p": 1}), used("c2", "cat", {"q": "x"})
         ([result("c1"), said(A_, B_), result("c2")], Outcome.INVALID_REQUEST, [0]),
         ([said(A_, B_, role="assistantassistant"), result("c1"), result("c2")], Outcome.INVALID_REQUEST, [0, 1]),
         ([said(TWICE_TYPED, B_), result("c1"), result("c2")], Outcome.INVALID_REQUEST, [0]),
+        ([said(A_), result("c1"), result("c2")], Outcome.INVALID_REQUEST, [1]),
+        ([result("c1"), result("c2")], Outcome.INVALID_REQUEST, [0, 1]),
         ([said(A_, B_), ASKED], Outcome.MISSING_RESULT, [0, 1]),
         ([ASKED], Outcome.NOT_RETURNED, [0, 1]),
         ([{"role": "assistant", "content": "I will look."}, ASKED], Outcome.NOT_RETURNED, [0, 1]),
@@ -74,6 +76,7 @@ def test_requests_that_the_api_refuses(messages: list[Any], outcome: Outcome, pl
     """Calls and results have the right roles, and results directly follow their calls."""
     judged = judge([A, B], new_part({"messages": [USER]}, {"messages": [USER, *messages]}))
     assert (judged.outcome, [one.call for one in judged.problems]) == (outcome, places)
+    assert not (judged.may_be_explained and outcome is Outcome.INVALID_REQUEST)
 
 
 def gemini_stream(model: str) -> bytes:

@@ -426,9 +426,13 @@ def _judge_calls(
             yield from _judge_call(place, intended[place], one, others)
         else:
             yield judge_incomplete(place, _results_of(one, new))
+    alone = {one.id for one in new.results if one.id} - {one.id for one in new.calls}
     for place, call in enumerate(intended):
         if place not in matched and call.complete:
-            yield from _judge_lost(place, intended, pairs, may_be_dropped=place in dropped)
+            if call.id in alone:
+                yield Problem(Outcome.INVALID_REQUEST, place, "only its result was returned, without the call")
+            else:
+                yield from _judge_lost(place, intended, pairs, may_be_dropped=place in dropped)
     taken = {id(pair.returned) for pair in pairs}
     for one in new.calls:
         if id(one) not in taken:

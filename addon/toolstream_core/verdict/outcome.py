@@ -115,7 +115,8 @@ class Verdict:
     @property
     def may_be_explained(self) -> bool:
         """Whether the calls that the client returned show how it read the stream."""
-        return bool(self.sent) and not self.understood and not self.returned
+        is_misread = any(one.outcome is not Outcome.INVALID_REQUEST for one in self.problems)
+        return bool(self.sent) and is_misread and not self.understood and not self.returned
 
     @property
     def call(self) -> int | None:

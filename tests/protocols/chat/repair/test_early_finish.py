@@ -108,6 +108,14 @@ def test_a_repeated_finish_reason_of_calls_is_dropped() -> None:
     assert finishes(repaired(sse(*calls, "[DONE]"), CHAT).out) == ["tool_calls"]
 
 
+def test_a_repeated_finish_reason_is_reported_after_the_received_one() -> None:
+    """Relays send `stop` after each fragment (1jehuang/jcode#1326): it is named as received, not as repaired."""
+    stop = chunk({}, "stop")
+    body = sse(header(), stop, more('{"city"'), stop, more(':"Oslo"}'), stop, FINISH, "[DONE]")
+    messages = [one.message for one in inspected(body, CHAT).record.findings]
+    assert "finish reason tool_calls after stop" in messages
+
+
 @pytest.mark.parametrize("size", [0, 1, 300])
 @pytest.mark.parametrize(
     "ids",

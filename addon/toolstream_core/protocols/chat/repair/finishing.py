@@ -32,8 +32,8 @@ class Finish:
     """The finish reasons of one choice."""
 
     def __init__(self) -> None:
-        self.received: set[str] = set()
-        """Every reason that was received."""
+        self.received: dict[str, None] = {}
+        """Every reason that was received, the last one last."""
         self.sent: str | None = None
         """The reason that was sent."""
         self.event = 0
@@ -87,7 +87,8 @@ class Finishes:
         """The finish reason to send for a received one; `None` if none is sent now."""
         finish, turn, at = self.of(number), self._client.turn(number), event.frame.number
         value = self._intended(finish, turn, reason, number, at, following)
-        finish.received.add(reason)
+        finish.received.pop(reason, None)
+        finish.received[reason] = None
         if value and (finish.sent is None or finish.resumed):
             finish.sent, finish.event, finish.resumed = value, at, False
         return value
@@ -134,7 +135,7 @@ class Finishes:
 
     def _repeated(self, finish: Finish, reason: str, value: str, at: int) -> str | None:
         severity = NOTE if reason in finish.received or reason == finish.sent else WARNING
-        message = f"finish reason {reason} after {finish.sent}"
+        message = f"finish reason {reason} after {next(reversed(finish.received), finish.sent)}"
         repair = self._report(REPEATED_FINISH, at, message, severity=severity)
         return None if repair else value
 
