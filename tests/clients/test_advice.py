@@ -218,8 +218,8 @@ def test_a_responses_client_that_parses_each_delta_alone_needs_self_contained_de
 def test_a_cut_off_call_is_repaired_by_a_disconnect() -> None:
     """With `cut-off-call`, the response ends as a disconnect, and no client runs the incomplete call."""
     decorated = response({"tool_calls": [entry(id="a", type="function", name="functions.g", arguments="{}")]})
-    offered = replace(decorated.exchange, request={"tools": [{"type": "function", "function": {"name": "g"}}]})
-    assert tried_repairs(replace(decorated, exchange=offered)) == "--set toolstream_repair=decorated-name"
+    offered = replace(decorated.facts, request={"tools": [{"type": "function", "function": {"name": "g"}}]})
+    assert tried_repairs(replace(decorated, facts=offered)) == "--set toolstream_repair=decorated-name"
     cut = response(HEADER, more('{"x": 1, "y'), finish=None, done=False)
     model = STANDARD.with_deviations([Invalid.COMPLETED])
     assert options(model, cut) == ["--set toolstream_repair=cut-off-call"]
@@ -306,8 +306,8 @@ def test_repairs_are_advised_without_a_client_model() -> None:
     assert tried_repairs(EMPTY_IDS) == ""
     assert tried_repairs(VALID) == ""
     decorated = response({"tool_calls": [entry(id="a", type="function", name="functions.g", arguments="{}")]})
-    offered = replace(decorated.exchange, request={"tools": [{"type": "function", "function": {"name": "g"}}]})
-    assert tried_repairs(replace(decorated, exchange=offered)) == "--set toolstream_repair=decorated-name"
+    offered = replace(decorated.facts, request={"tools": [{"type": "function", "function": {"name": "g"}}]})
+    assert tried_repairs(replace(decorated, facts=offered)) == "--set toolstream_repair=decorated-name"
     cut = response(HEADER, more('{"x": 1, "y'), finish=None, done=False)
     assert tried_repairs(cut) == "--set toolstream_repair=cut-off-call"
 

@@ -69,4 +69,4 @@ def test_responses_to_other_tools_are_tried_again(tmp_path: Path, tried: list[Re
     together = Explaining()
     for one in loop:
         together(*one)
-    assert [one.exchange.request for one in tried] == [one.exchange.request for one, _ in loop]
+    assert [one.facts.request for one in tried] == [one.facts.request for one, _ in loop]

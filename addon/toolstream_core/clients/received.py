@@ -24,7 +24,7 @@ from toolstream_core.verdict.compare import is_name_of
 class ReceivedBytes:
     """One response's bytes."""
 
-    exchange: StreamFacts
+    facts: StreamFacts
     body: bytes
     broken: str | None = None
     """How the connection broke, if it did."""
@@ -43,15 +43,15 @@ class Repaired(NamedTuple):
 
 def repair(response: ReceivedBytes, tried: Settings) -> Repaired:
     """Repair a response with some settings."""
-    session = Session(response.exchange, tried)
+    session = Session(response.facts, tried)
     sent = [*session.feed(response.body), *session.end(broken=response.broken)] if response.body else []
     record = session.record(broken=response.broken)
     changes = () if record is None else record.changes
     if record is not None and (cut_off := session.cut_off(record)) is not None:
         return Repaired(None, changes, cut_off.name)
     # A rewritten response has no content coding.
-    exchange = replace(response.exchange, content_encoding="") if tried.rewrites else response.exchange
-    return Repaired(ReceivedBytes(exchange, b"".join(sent), response.broken), changes)
+    facts = replace(response.facts, content_encoding="") if tried.rewrites else response.facts
+    return Repaired(ReceivedBytes(facts, b"".join(sent), response.broken), changes)
 
 
 class Received:
@@ -67,7 +67,7 @@ class Received:
             self.protocol = protocol
             return [collected]
 
-        session = Session(response.exchange, sinks=sinks, fast=False)
+        session = Session(response.facts, sinks=sinks, fast=False)
         if response.body:
             session.feed(response.body)
         session.end(broken=response.broken)

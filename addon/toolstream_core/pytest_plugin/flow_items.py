@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from toolstream_core.saved.expectation import Expectation
 
 MODES = ("create", "fix", "trim")
-EXPECT = ".expect.json"
 SHOWN = 10
 """The maximum number of unused fixtures that are listed without -v."""
 USED = "toolstream_used"
@@ -87,8 +86,10 @@ class Flows:
         return all(any(path.is_relative_to(folder) for folder in folders) for path in paths)
 
     def _orphans(self) -> list[Path]:
-        found = (path for folder in self._folders for path in folder.rglob(f"*{EXPECT}"))
-        return sorted(path for path in found if not path.with_name(path.name.removesuffix(EXPECT) + ".flow").exists())
+        from toolstream_core.saved.bare import EXPECTATION, belongs
+
+        found = (path for folder in self._folders for path in folder.rglob(f"*{EXPECTATION}"))
+        return sorted(path for path in found if not belongs(path))
 
     def _unused(self) -> Iterator[Path]:
         """The flows that no test replayed; none unless all tests ran."""

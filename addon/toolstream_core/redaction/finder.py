@@ -101,7 +101,7 @@ class SecretFinder:
         """`known` are values that are secret at any place; without `guesses`, only these and patterns are found."""
         self._known = _forms(tuple(known))
         self._patterns = [re.compile(pattern.encode()) for pattern in redaction.patterns]
-        self._names = frozenset(map(normal, redaction.names))
+        self._names = redaction.normal_names
         self._guesses = guesses
         self.sure: SecretFinder | None = None
         """Finds known secrets and patterns alone; `None` if there are none."""

@@ -62,7 +62,7 @@ def _value(name: bytes, value: bytes, redaction: Redaction, known: Sequence[str]
     plain = name.decode("latin-1").lower()
     if plain in _COOKIES:
         return _COOKIE.sub(_without_cookie, value)
-    named = normal(plain) in {normal(name) for name in redaction.names}
+    named = normal(plain) in redaction.normal_names
     if named or is_secret_header(plain):
         found = _SCHEME.fullmatch(value)
         assert found is not None
@@ -95,7 +95,7 @@ def _is_attribute(name: str, value: str) -> bool:
 
 def redacted_path(path: str, redaction: Redaction, known: Sequence[str] = ()) -> str:
     """A path with its query."""
-    names = {normal(name) for name in redaction.names}
+    names = redaction.normal_names
 
     def hide(found: re.Match[str]) -> str:
         name = unquote_plus(found[1])

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from toolstream_core.redaction.names import normal
+
 
 class TextMode(enum.StrEnum):
     """How chat text is replaced."""
@@ -27,6 +29,10 @@ class Redaction:
     """Further names of headers, parameters and fields whose values are secret; case, `-` and `_` do not matter."""
     patterns: tuple[str, ...] = ()
     """Further regular expressions; all their matches are secrets."""
+
+    @property
+    def normal_names(self) -> frozenset[str]:
+        return frozenset(map(normal, self.names))
 
     def __post_init__(self) -> None:
         """Check the patterns, so that an invalid one is reported before the first flow."""

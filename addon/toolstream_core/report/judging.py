@@ -91,9 +91,9 @@ class Explaining:
 
     def _advise(self, found: Explanation, response: ReceivedBytes) -> list[Advice] | None:
         """As `advise`; equal responses to requests with the same options and ids are tried once."""
-        models, exchange = [found.model, *found.others, *found.common], response.exchange
-        ids = found.protocol and earlier_ids(exchange.request)
-        alike = replace(exchange, source="", request=without_history(exchange.request))
+        models, facts = [found.model, *found.others, *found.common], response.facts
+        ids = found.protocol and earlier_ids(facts.request)
+        alike = replace(facts, source="", request=without_history(facts.request))
         key = (models, found.choice, hashlib.sha256(response.body).digest(), response.broken, alike, ids)
         for known, advised in self._advised:
             if known == key:
@@ -128,23 +128,23 @@ class Judging:
     def take(self, saved: Exchange, record: Record | None) -> Sequence[ReportedVerdict]:
         """Add the next exchange. Returns the decided verdicts. `record` is `None` without an LLM response."""
         decided = self._decided = list[ReportedVerdict]()
-        exchange, self._secrets = saved.facts, saved.secrets
-        file = exchange.source.rpartition("#")[0]
-        if not self._conversations.llm_request(exchange.source, exchange, source=file, began=saved.began):
+        facts, self._secrets = saved.facts, saved.secrets
+        file = facts.source.rpartition("#")[0]
+        if not self._conversations.llm_request(facts.source, facts, source=file, began=saved.began):
             return decided
         if record is None or saved.is_rewritten:
-            self._conversations.no_response(exchange.source)
+            self._conversations.no_response(facts.source)
             return decided
         got = as_sent(saved) or record
         body = saved.body if got.calls else b""
-        name = response_id([body], exchange)
+        name = response_id([body], facts)
         response = SavedResponse.of(
-            got, exchange.request, body, response_id=name, ended=saved.ended, secrets=saved.secrets
+            got, facts.request, body, response_id=name, ended=saved.ended, secrets=saved.secrets
         )
         if got.calls:
-            self._keep(exchange.source, received(saved))
+            self._keep(facts.source, received(saved))
         left = bool(saved.broken and BY_CLIENT.search(saved.broken)) and not got.ended
-        self._conversations.response(exchange.source, response, left=left)
+        self._conversations.response(facts.source, response, left=left)
         return decided
 
     def _keep(self, token: str, received: ReceivedBytes) -> None:

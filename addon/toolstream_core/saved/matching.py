@@ -16,7 +16,7 @@ from toolstream_core.calls.json_text import equal, same
 from toolstream_core.model import ABSENT, BAD_STATUS, Call, Json, Record
 from toolstream_core.printable import excerpt, first_difference, has_parts, shown_json
 from toolstream_core.protocols.registry import named
-from toolstream_core.protocols.requests import match_key as asked_read
+from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.conversation import Conversation, ToolResult
 from toolstream_core.protocols.requests.match_key import RequestKey
 from toolstream_core.redaction import TextMode
@@ -85,7 +85,7 @@ def earlier_calls(path: str, request: Json) -> frozenset[str]:
 
 
 def _conversation(path: str, request: Json) -> Conversation:
-    return asked_read.reader_of(path, request).conversation(request)
+    return match_key.reader_of(path, request).conversation(request)
 
 
 def shared(recorded: Json, request: Json) -> int:
@@ -222,7 +222,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN or isinstance(value, str) else f"{text[:_SHOWN]}…"
 
 
-class Ran(NamedTuple):
+class CallResult(NamedTuple):
     """A tool result with its call."""
 
     name: str
@@ -255,26 +255,28 @@ def _has_result(
     return own or len(new) > len(old)  # a model may poll: the recorded request has such results too
 
 
-def _results(call: Call, conversation: Conversation, saved: Mapping[str, Call], *, rejectable: bool) -> Iterator[Ran]:
-    for one in _ran(conversation, saved):
+def _results(
+    call: Call, conversation: Conversation, saved: Mapping[str, Call], *, rejectable: bool
+) -> Iterator[CallResult]:
+    for one in _calls_with_results(conversation, saved):
         alike = one.arguments is None or same(one.arguments, call.arguments)
         accepted = rejectable or evidence(one.result).sign is not Sign.REJECTED
         if one.name == call.name and alike and accepted:
             yield one
 
 
-def _ran(conversation: Conversation, saved: Mapping[str, Call]) -> Iterator[Ran]:
+def _calls_with_results(conversation: Conversation, saved: Mapping[str, Call]) -> Iterator[CallResult]:
     left = list(conversation.results)
     for call in conversation.calls:
         result = next((one for one in left if _responses(one, call.id or "", call.name)), None)
         if result is not None:
             left.remove(result)
-            yield Ran(call.name, call.arguments, result)
+            yield CallResult(call.name, call.arguments, result)
     for result in left if conversation.continues else ():
         if known := saved.get(result.id):
-            yield Ran(known.name, known.arguments, result)
+            yield CallResult(known.name, known.arguments, result)
         elif not result.id:
-            yield Ran(result.name, None, result)
+            yield CallResult(result.name, None, result)
 
 
 def _responses(result: ToolResult, identity: str, name: str) -> bool:
@@ -319,15 +321,15 @@ def _unchanged(body: bytes, _text: str) -> bytes:
     return body
 
 
-_MOST_TALKS = 1024
+_MOST_CONVERSATIONS = 1024
 """Maximum number of counted conversations; the least recent one is forgotten."""
 
 
-type _Talk = tuple[str, frozenset[str], str]
+type _ConversationKey = tuple[str, frozenset[str], str]
 """Protocol, tools and first messages, which all requests of a conversation share. A title needs no tools."""
 
 
-def _talk(wanted: RequestKey) -> _Talk:
+def _conversation_key(wanted: RequestKey) -> _ConversationKey:
     return wanted.protocol, wanted.tools, wanted.opening
 
 
@@ -350,7 +352,7 @@ class Matcher:
         self.flows = tuple(flows)
         self.strict = strict
         self.repeats = repeats
-        self._given: dict[_Talk, dict[Key, _Given]] = {}
+        self._given: dict[_ConversationKey, dict[Key, _Given]] = {}
         """By the conversation and the recorded request: a loop makes the conversation longer. The newest ones only."""
 
     def match(self, path: str, body: bytes, redact: Redact = _unchanged) -> Match | None:
@@ -424,20 +426,20 @@ class Matcher:
 
     def _counted(self, wanted: RequestKey) -> dict[Key, _Given]:
         """The counts of a conversation, which is the newest one now."""
-        talk = _talk(wanted)
-        counted = self._given[talk] = self._given.pop(talk, {})
-        if len(self._given) > _MOST_TALKS:
+        conversation = _conversation_key(wanted)
+        counted = self._given[conversation] = self._given.pop(conversation, {})
+        if len(self._given) > _MOST_CONVERSATIONS:
             del self._given[next(iter(self._given))]
         return counted
 
     def _forget_ended(self, wanted: RequestKey) -> None:
         """Reset the counts when a client runs again: a request has fewer results, or is the first of a conversation."""
-        talk = _talk(wanted)
-        given = self._given.get(talk, {})
+        conversation = _conversation_key(wanted)
+        given = self._given.get(conversation, {})
         for key in [key for key, one in given.items() if wanted.results < one.results]:
             del given[key]
         if wanted.opening and not wanted.results:
-            self._given.pop((*talk[:2], ""), None)
+            self._given.pop((*conversation[:2], ""), None)
 
     def _forget_left(self, request: _Request, answered: Key | None = None) -> None:
         """Reset the counts of earlier responses of a conversation: a request with more results got another one.
@@ -446,7 +448,7 @@ class Matcher:
         """
         wanted = request.wanted
         if wanted.opening:
-            given = self._given.get(_talk(wanted), {})
+            given = self._given.get(_conversation_key(wanted), {})
             left = [(given, key) for key, one in given.items() if wanted.results > one.results]
         else:
             ids = {one.id for one in request.conversation.results if one.id}
@@ -488,7 +490,7 @@ class Matcher:
         """The key of each flow's request, by the flow's identity."""
         keys = {}
         for one in self.flows:
-            wanted = asked_read.read(one.path, one.request) or one.request_key
+            wanted = match_key.read(one.path, one.request) or one.request_key
             keys[id(one)] = _key(wanted, one.request)
         return keys
 
@@ -525,7 +527,7 @@ class _Request(NamedTuple):
     @classmethod
     def of(cls, path: str, body: bytes, redact: Redact) -> _Request | None:
         """A POST of `body` to `path`; `None` if it is not a completion request."""
-        wanted = asked_read.read(path, request := parse(body))
+        wanted = match_key.read(path, request := parse(body))
         return None if wanted is None else cls(wanted, path, body, request, redact)
 
     @property

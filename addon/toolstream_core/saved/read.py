@@ -206,7 +206,7 @@ def with_response(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -
 
 def flows_of(candidate: Candidate, flows: Sequence[http.HTTPFlow]) -> list[http.HTTPFlow]:
     """The flows of a candidate, redacted; `flows` are the original ones, by the numbers of its responses."""
-    return [redact(with_response(flows[one.number], one.exchange.request, one.chunks)) for one in candidate]
+    return [redact(with_response(flows[one.number], one.facts.request, one.chunks)) for one in candidate]
 
 
 def turn_of(number: int, saved: LlmFlow) -> Turn:

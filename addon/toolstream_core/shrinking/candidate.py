@@ -165,7 +165,7 @@ class Turn:
 
     number: int
     """The flow's place in its file, from 0."""
-    exchange: StreamFacts
+    facts: StreamFacts
     framing: FrameJoiner
     frames: tuple[TurnFrame, ...]
     broken: str | None = None
@@ -187,7 +187,7 @@ class Turn:
     @cached_property
     def record(self) -> Record | None:
         """Its record; `None` if no protocol recognises it."""
-        return read_body((chunk.data for chunk in self.chunks), self.exchange, broken=self.broken)
+        return read_body((chunk.data for chunk in self.chunks), self.facts, broken=self.broken)
 
     @property
     def events(self) -> int:
@@ -197,11 +197,11 @@ class Turn:
         return replace(self, frames=tuple(parts))
 
     def with_request(self, request: Json) -> Turn:
-        return replace(self, exchange=replace(self.exchange, request=request))
+        return replace(self, facts=replace(self.facts, request=request))
 
     def _visible_parts(self) -> Iterator[bytes]:
         yield str(self.number).encode()
-        yield b"" if self.exchange.request is ABSENT else encoded(self.exchange.request)
+        yield b"" if self.facts.request is ABSENT else encoded(self.facts.request)
         yield (self.broken or "").encode()
         for chunk in self.chunks:
             yield str(chunk.after).encode()
@@ -212,9 +212,9 @@ type Candidate = tuple[Turn, ...]
 """Responses in the order in which they were saved."""
 
 
-def turn(number: int, exchange: StreamFacts, chunks: Iterable[Chunk], broken: str | None = None) -> Turn:
+def turn(number: int, facts: StreamFacts, chunks: Iterable[Chunk], broken: str | None = None) -> Turn:
     """A saved response, given its decoded body."""
-    return Turn(number, exchange, *split(chunks, exchange.content_type), broken)
+    return Turn(number, facts, *split(chunks, facts.content_type), broken)
 
 
 def events(candidate: Candidate) -> int:

@@ -78,7 +78,7 @@ def split_texts(turn: Turn) -> list[SplitText]:
     """The texts of a response, in the order in which they begin."""
     sink = _TextSink(turn)
     read_body(
-        (chunk.data for chunk in turn.chunks), turn.exchange, broken=turn.broken, sinks=[sink], protocols=EVERY_FRAME
+        (chunk.data for chunk in turn.chunks), turn.facts, broken=turn.broken, sinks=[sink], protocols=EVERY_FRAME
     )
     return list(sink.split_texts.values())
 
@@ -327,7 +327,7 @@ def shorter_strings(candidate: Candidate, cursor: Cursor) -> Iterator[Proposal]:
 
 def _payloads(candidate: Candidate) -> Iterator[Json]:
     for turn in candidate:
-        yield turn.exchange.request
+        yield turn.facts.request
         for part in turn.frames:
             yield part.frame.json
 
@@ -341,7 +341,7 @@ def _kept(candidate: Candidate) -> set[str]:
     """Strings that stay: names, types, and texts, which have a separate pass."""
     kept = {part.text for turn in candidate for split_text in split_texts(turn) for part in split_text.parts}
     kept.update(split_text.text for turn in candidate for split_text in split_texts(turn))
-    kept.update(name for turn in candidate for name in tools.schemas(turn.exchange.request))
+    kept.update(name for turn in candidate for name in tools.schemas(turn.facts.request))
     for payload in _payloads(candidate):
         for path, _, value in nodes(payload):
             if isinstance(value, str) and path and path[-1] in _KEPT_KEYS:
@@ -363,7 +363,7 @@ def _shorter(text: str, taken: frozenset[str]) -> Iterator[str]:
 
 
 def _renamed(turn: Turn, old: str, new: str) -> Turn:
-    request = turn.exchange.request
+    request = turn.facts.request
     renamed = turn.with_frames(_replaced(turn, old, new))
     return renamed if request is ABSENT else renamed.with_request(changed(request, _changes(request, old, new)))
 
@@ -384,7 +384,7 @@ _KEPT = {"model", "stream", "messages", "input", "contents"}
 @_of_each_turn
 def smaller_requests(turn: Turn) -> Iterator[Turn]:
     """Each request, smaller."""
-    request = turn.exchange.request
+    request = turn.facts.request
     if isinstance(request, dict):
         yield from map(turn.with_request, _smaller_requests(request))
 

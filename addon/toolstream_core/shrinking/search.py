@@ -69,8 +69,8 @@ class Condition:
 
     def _in_order(self, candidate: Candidate) -> bool:
         """Whether the responses of a conversation still differ in the number of tool results before them."""
-        new = [conversation.results(one.exchange.request) for one in candidate]
-        old = [conversation.results(self._before(one).exchange.request) for one in candidate]
+        new = [conversation.results(one.facts.request) for one in candidate]
+        old = [conversation.results(self._before(one).facts.request) for one in candidate]
         return all((a < b) == (c < d) for (a, b), (c, d) in zip(pairwise(old), pairwise(new), strict=True))
 
     def _before(self, turn: Turn) -> Turn:
@@ -87,15 +87,15 @@ class Condition:
             return False
         if not self.lax and not all(self._keeps_arguments(call, original_turn) for call in record.calls):
             return False
-        return turn.exchange.request == original_turn.exchange.request or _fits(turn, original_turn)
+        return turn.facts.request == original_turn.facts.request or _fits(turn, original_turn)
 
     def _keeps_arguments(self, call: Call, original_turn: Turn) -> bool:
         """Whether the arguments of a call still show whether a client read them, and its tool can still be run."""
-        original, exchange = original_turn.record, original_turn.exchange
+        original, facts = original_turn.record, original_turn.facts
         before = [one for one in ([] if original is None else original.calls) if one.name == call.name]
         if self.for_client:
             return any(same(one.arguments, call.arguments) for one in before)
-        schema = tools.schemas(exchange.request).get(call.name)
+        schema = tools.schemas(facts.request).get(call.name)
         needed = {*json_access.items(json_access.get(schema, "required"))}
         return any(_keeps(value_of(call.arguments), value_of(one.arguments), needed) for one in before)
 
@@ -128,7 +128,7 @@ def _kind(frame: Frame) -> tuple[str, Json]:
 
 def _fits(turn: Turn, original_turn: Turn) -> bool:
     """Whether a changed request still requests such a response, has text, and has a result for each call."""
-    path, new, old = turn.exchange.path, turn.exchange.request, original_turn.exchange.request
+    path, new, old = turn.facts.path, turn.facts.request, original_turn.facts.request
     new_request, old_request = match_key.read(path, new), match_key.read(path, old)
     if new_request is None or old_request is None:
         return new_request is old_request
@@ -171,16 +171,16 @@ def worst(found: frozenset[Outcome]) -> Outcome | None:
 
 
 def _take(turn: Turn, conversations: Conversations[SentResponse]) -> None:
-    exchange, token = turn.exchange, str(turn.number)
-    if not conversations.llm_request(token, exchange):
+    facts, token = turn.facts, str(turn.number)
+    if not conversations.llm_request(token, facts):
         return
     record = turn.record
     if record is None:
         conversations.no_response(token)
         return
     chunks = [chunk.data for chunk in turn.chunks]
-    response = response_id(chunks, exchange) if record.calls else ""
-    sent = SentResponse.of(record, exchange.request, b"".join(chunks), response_id=response)
+    response = response_id(chunks, facts) if record.calls else ""
+    sent = SentResponse.of(record, facts.request, b"".join(chunks), response_id=response)
     conversations.response(token, sent)
 
 

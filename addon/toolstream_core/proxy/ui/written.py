@@ -80,7 +80,7 @@ def reported_response(saved: LlmFlow, verdict: ReportedVerdict | None) -> Report
     return ReportedResponse(
         record=replace(got.record, host="") if saved.is_bare else got.record,
         frames=[event.frame for event in turn.frames],
-        entries=Received(ReceivedBytes(turn.exchange, got.body, turn.broken)).entries,
+        entries=Received(ReceivedBytes(turn.facts, got.body, turn.broken)).entries,
         path=got.path,
         request=got.request,
         status=None if saved.is_bare else got.status,
