@@ -310,7 +310,7 @@ def test_a_verdict_sink(tmp_path: Path, ids_kept: bool, outcome: str) -> None:
     with taddons.context(Proxyserver(), NextLayer(), addon) as context:
         proxy = Proxy(addon, context, tmp_path / "lines")
         proxy.respond(proxy.request(), *stream())
-        proxy.request(*returned("c1c1"))
+        proxy.request(*returned("c1_1"))
         addon.done()
     assert [report.reported.verdict.outcome for report in reports] == [outcome]
 

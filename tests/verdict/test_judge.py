@@ -39,6 +39,7 @@ def gemini_result(**more: Any) -> dict[str, Any]:
         ("a", [gemini_call(id="a")], [gemini_result()], Outcome.OK),
         ("a", [gemini_call()], [gemini_result()], Outcome.OK),
         ("a", [gemini_call()], [gemini_result(id="a")], Outcome.OK),
+        ("a", [gemini_call(id=None)], [gemini_result(id=None)], Outcome.OK),
         ("ab", [gemini_call(), gemini_call()], [gemini_result(id="b"), gemini_result(id="a")], Outcome.OK),
         ("ab", [gemini_call(), gemini_call()], [gemini_result(id="a"), gemini_result(id="x")], Outcome.WRONG_ID),
         (" ", [gemini_call()], [gemini_result(id="own")], Outcome.OK),
@@ -281,14 +282,14 @@ def test_an_incomplete_call_may_be_dropped() -> None:
 
 
 def test_a_client_may_give_calls_ids_of_its_own() -> None:
-    """Any distinct id is accepted, unless the sent ids were kept, and it is one of them, extended or cut."""
+    """Any distinct id is accepted, except a repeated one; if the sent ids were kept, no extended or cut one either."""
     for own in ("mine", "call_c1"):
         calls, results = [returned(own, "ls", '{"p":1}')], [result(own)]
         assert verdict([A], calls, results).understood
         assert verdict([A], calls, results, ids_kept=True).understood
     for changed in ("c1c1", "c", "c1_1"):
         calls, results = [returned(changed, "ls", '{"p":1}')], [result(changed)]
-        assert verdict([A], calls, results).understood
+        assert verdict([A], calls, results).understood is (changed != "c1c1")
         assert verdict([A], calls, results, ids_kept=True).outcome is Outcome.WRONG_ID
 
 

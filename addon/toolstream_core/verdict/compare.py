@@ -62,11 +62,11 @@ def _unlikeness(call: IntendedCall, value: Json, returned: ReturnedCall, other: 
     same_id = bool(call.id) and call.id == returned.id
     same_arguments = call.arguments == returned.arguments or (value is not INVALID and equal(value, other))
     unlike = _UNRELATED - 3 * same_id - 2 * (call.name == returned.name) - 2 * same_arguments
-    return min(unlike, _UNRELATED - 1) if _is_repeated(call.name, returned.name) else unlike
+    return min(unlike, _UNRELATED - 1) if is_repeated(call.name, returned.name) else unlike
 
 
-def _is_repeated(sent: str, again: str) -> bool:
-    """Whether a returned name is the sent one, repeated without a separator."""
+def is_repeated(sent: str, again: str) -> bool:
+    """Whether a returned name or id is the sent one, repeated without a separator."""
     times = len(again) // (len(sent) or 1)
     return times > 1 and again == sent * times
 

@@ -25,6 +25,7 @@ from toolstream_core.verdict.compare import (
     is_name_of,
     is_part,
     is_partly_in_text,
+    is_repeated,
     leaves,
     paired,
 )
@@ -229,12 +230,13 @@ def judge_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conv
 def changed_ids(intended: Sequence[IntendedCall], pairs: Sequence[Pair], *, ids_kept: bool) -> Iterable[Problem]:
     """Calls that were returned with another id than they were sent with; an id of two calls cannot be kept.
 
-    A client may give calls ids of its own. An empty id is none, and with `ids_kept` neither is a sent one that was
-    extended or cut.
+    A client may give calls ids of its own. An empty or repeated id is none, and with `ids_kept` neither is a sent one
+    that was extended or cut.
     """
     sent = Counter(call.id for call in intended)
     for place, one in pairs:
-        if one.written.id != "" and (not ids_kept or _is_own(one.id, sent)):
+        lost = one.written.id == "" or is_repeated(intended[place].id, one.id or "")
+        if not lost and (not ids_kept or _is_own(one.id, sent)):
             continue
         if sent[intended[place].id] == 1 and intended[place].id and one.id is not None and one.id != intended[place].id:
             yield Problem(
@@ -273,6 +275,8 @@ def judge_results(
                 yield _judge_several(place, own)
         elif fitting := next((one for one in without if one.name in ("", call.name)), None):
             without.remove(fitting)
+            if fitting.flaw:
+                yield Problem(Outcome.INVALID_REQUEST, place, fitting.flaw)
         elif call.id is None and (kept := _result_with_sent_id(intended[place], others)):
             others.remove(kept)
         elif intended[place].complete:

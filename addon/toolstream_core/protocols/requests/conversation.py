@@ -165,16 +165,22 @@ def _placed_results(entries: list[Json], called: Collection[str]) -> Iterator[To
     seen: set[str] = set()
     open_ids: set[str] = set()
     before = joins = None
+    named = False  # whether the last calls have ids, in the form of Chat Completions: Ollama's arguments are objects
     for entry in entries:
         role, found = json_access.get(entry, "role"), [*_results(entry)]
         is_placed = role in ("tool", "user") and not json_access.get(entry, "parts")
         for one in found:
-            if is_placed and one.id in called and one.id not in open_ids:
+            if role == "tool" and not one.id and one.written_id in (ABSENT, None) and named:
+                yield replace(one, flaw="its result has no `tool_call_id`")
+            elif is_placed and one.id in called and one.id not in open_ids:
                 how = "does not directly follow it" if one.id in seen else "comes before it"
                 yield replace(one, flaw=one.flaw or f"its result {how}")
             else:
                 yield one
-        ids = {call.id for call in _calls(entry) if call.id}
+        own = [*_calls(entry)]
+        ids = {call.id for call in own if call.id}
+        if own:
+            named = len(ids) == len(own) and all(isinstance(call.written.arguments, str) for call in own)
         if ids:
             joins = not json_access.get(entry, "tool_calls")
             open_ids = open_ids | ids if joins and before == role else ids
@@ -306,7 +312,8 @@ def _calls(entry: Json) -> Iterator[ReturnedCall]:
             yield _call(part, part, "id", _wrong_role(entry))
         elif function_call := _first(part, "functionCall", "function_call"):
             signature = json_access.get(part, "thoughtSignature") or json_access.get(part, "thought_signature")
-            yield replace(_call(function_call, function_call, "id"), signed=bool(signature))
+            owner = function_call if function_call.get("id") else {}  # an empty or null id is as good as none
+            yield replace(_call(owner, function_call, "id"), signed=bool(signature))
         elif (tool_use := _first(part, "toolUse")) and not str(tool_use.get("type")).startswith("server_"):
             yield _call(tool_use, tool_use, "toolUseId", _wrong_role(entry))
 
@@ -315,7 +322,11 @@ def _of_message(message: dict[str, Json]) -> Iterator[ReturnedCall]:
     for call in json_access.items(message.get("tool_calls")):
         if isinstance(call, dict):
             kind, signature = call.get("type"), json_access.get(call, "extra_content", "google", "thought_signature")
-            flaw = f"its type is {kind!r}" if _REPEATED_TYPE.fullmatch(str(kind)) else _wrong_role(message)
+            flaw = (
+                f"its type is {kind!r} instead of 'function'"
+                if _REPEATED_TYPE.fullmatch(str(kind))
+                else _wrong_role(message)
+            )
             one = _call(call, _first(call, "function", "custom") or call, "id", flaw)
             yield replace(one, signed=True) if signature and signature is not ABSENT else one
     if isinstance(legacy := message.get("function_call"), dict) and "parts" not in message:
@@ -336,7 +347,9 @@ def runs_on_client(item: dict[str, Json]) -> bool:
 def _wrong_role(message: dict[str, Json]) -> str:
     """Why calls are not allowed in a message of this role; `""` if they are, or if the role is unknown."""
     role = message.get("role")
-    return f"returned in a message of the role {role!r}" if _NO_CALLER.fullmatch(str(role)) else ""
+    return (
+        f"returned in a message of the role {role!r} instead of 'assistant'" if _NO_CALLER.fullmatch(str(role)) else ""
+    )
 
 
 def _call(owner: Json, fields: Json, key: str, flaw: str = "") -> ReturnedCall:
@@ -366,7 +379,11 @@ def _results(entry: Json) -> Iterator[ToolResult]:
             yield _result(part, json_access.get(part, "call_id"), content, name)
     for part in parts:
         if json_access.get(part, "type") == "tool_result":
-            flaw = "its result is in a message of the role 'assistant'" if entry.get("role") == "assistant" else ""
+            flaw = (
+                "its result is in a message of the role 'assistant' instead of 'user'"
+                if entry.get("role") == "assistant"
+                else ""
+            )
             yield _result(part, json_access.get(part, "tool_use_id"), json_access.get(part, "content"), flaw=flaw)
         elif (result := _first(part, "toolResult")) and entry.get("role") != "assistant":
             yield _result(result, json_access.get(result, "toolUseId"), json_access.get(result, "content"))
