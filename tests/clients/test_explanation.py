@@ -323,6 +323,16 @@ def test_a_client_that_keeps_complete_calls_apart_has_no_bug() -> None:
     assert not any(one.separate for one in models)
 
 
+def test_objects_are_not_invalid_arguments() -> None:
+    """A client that drops the second part of a call does not replace or drop invalid JSON: objects are no text."""
+    parts = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"args": {"x": 1}}}]
+    events = received("gemini", [{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
+    found = Explainer().explain(named("gemini").call_form, events, echoed((None, "f", "{}")))
+    assert found is not None
+    assert found.names == ["every-entry", "nameless-dropped"]
+    assert Explainer().explain(named("gemini").call_form, events, []) is None
+
+
 def test_missing_arguments_are_explained_by_an_empty_closing_event() -> None:
     """Many clients read only the closing event, and no known client reads only the opening event."""
     fragments = delta(0, '{"x":'), delta(0, "1}")

@@ -330,6 +330,11 @@ def fits(text: str, invalid: Invalid, no_object: NoObject, returned: str) -> boo
     return same(kept_arguments(text.rstrip(), invalid, no_object), returned)
 
 
+def has_objects(group: Group, form: CallForm) -> bool:
+    """Whether the arguments of a call are objects, and not text that a client parses."""
+    return form is CallForm.WHOLE and all(one.fragment.well_formed for one in group.entries)
+
+
 def is_valid(text: str) -> bool:
     """Whether arguments are JSON; none at all are."""
     return not text.strip() or value_of(text) is not INVALID
@@ -353,7 +358,11 @@ def kept(groups: Sequence[Group], form: CallForm, model: ClientModel) -> list[Gr
             return known[-1:]
         case Kept.CLOSED:
             return [one for one, after in pairwise([*known, None]) if one and (not after or _is_closed(one, after))]
-    return [one for one in known if is_valid(arguments_of(one, form, model.source, model.arguments, model.objects))]
+    return [
+        one
+        for one in known
+        if has_objects(one, form) or is_valid(arguments_of(one, form, model.source, model.arguments, model.objects))
+    ]
 
 
 def _is_closed(group: Group, after: Group) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from toolstream_core.calls.json_text import is_object
 from toolstream_core.calls.open_call import nonblank
-from toolstream_core.clients.fields import arguments_of, fits, identity_of, kept, kept_arguments
+from toolstream_core.clients.fields import arguments_of, fits, has_objects, identity_of, kept, kept_arguments
 from toolstream_core.clients.grouping import Group, grouped
 from toolstream_core.clients.model import (
     AXES,
@@ -68,13 +68,17 @@ def groupings(form: CallForm, entries: Sequence[Entry], most: int) -> Iterator[C
 def possible_deviations(form: CallForm, entries: Sequence[Entry]) -> list[Deviation]:
     """The deviations of all axes that can have an effect on a stream."""
     others = (values[1:] for axis, values in AXES.items() if axis in ("name", "invalid", "no_object"))
-    arguments = () if form is CallForm.WHOLE else tuple(Arguments)[1:]
     named = any(nonblank(one.fragment.item_id) for one in entries)
     ids = (one for one in tuple(Id)[1:] if named or one is not Id.ITEM)
     elsewhere = (Kept.CLOSED,) if form is CallForm.DELTAS else (Kept.PADDED, Kept.WITH_ID)
     left_out = [one for one in tuple(Kept)[1:] if one not in elsewhere]
     grouping = chain.from_iterable(_axes(form, entries).values())
-    return [*grouping, *chain.from_iterable(others), *ids, *arguments, *objects(entries)[1:], *left_out]
+    return [*grouping, *chain.from_iterable(others), *ids, *_arguments(form)[1:], *objects(entries)[1:], *left_out]
+
+
+def _arguments(form: CallForm) -> tuple[Arguments, ...]:
+    """How a client may read fragments of arguments, if the protocol has fragments."""
+    return tuple(Arguments)[:1] if form is CallForm.WHOLE else tuple(Arguments)
 
 
 def _axes(form: CallForm, entries: Sequence[Entry]) -> dict[str, tuple[Deviation, ...]]:
@@ -225,7 +229,7 @@ class _Search:
         """
         tried: set[object] = set()
         kept_by: dict[Kept, Sequence[Group]] = {}
-        for put, odd, keeping in product(Arguments, self._odd, Kept):
+        for put, odd, keeping in product(_arguments(self._form), self._odd, Kept):
             start = replace(model, arguments=put, objects=odd, kept=keeping)
             if _cost(start) > most:
                 continue
@@ -263,8 +267,8 @@ class _Search:
         ids = [rule for rule in rules if _ids_fit(rule, pairs)] if names else []
         if not ids:
             return
-        # The free text of a custom tool is not invalid JSON: a client that must not treat it as such has another bug.
-        free = [text for one, text in zip(calls, texts, strict=True) if _is_custom(one)]
+        # Free text of a custom tool, or an object, is not invalid JSON: a client that must treat it so has another bug.
+        free = [text for one, text in zip(calls, texts, strict=True) if _is_custom(one) or has_objects(one, self._form)]
         outcomes = [
             rule
             for rule in self._outcomes(texts, [two.arguments for two in returned])

@@ -1,4 +1,4 @@
-"""Choices without a delta, and calls only in a final message."""
+"""Choices without a delta, chunks without choices, and calls only in a final message."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.invariants import strict
-from tests.invariants.driven import repaired
+from tests.invariants.driven import payloads, repaired
 from tests.invariants.healthy import streams
 
 if TYPE_CHECKING:
     from tests.invariants.driven import Payload
+    from toolstream_core.model import Json
 
 EXCHANGE = next(one.exchange for one in streams() if one.protocol == "openai-chat")
 CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Paris"}'}}
@@ -87,3 +88,17 @@ def test_no_delta_is_added_to_a_message_when_its_finish_reason_is_fixed() -> Non
     outcome = repaired(body(choice), EXCHANGE)
     assert outcome.finding_names == ["foreign-finish"]
     assert last_choice(outcome.out) == {**choice, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize(
+    ("more", "left"),
+    [({}, []), ({"usage": {"total_tokens": 2}}, [[]]), ({"x_vendor": 1}, [[]]), ({"usage": None}, [])],
+    ids=["nothing", "usage", "vendor", "null usage"],
+)
+def test_a_chunk_without_choices_gets_an_empty_list_or_is_left_out(more: Payload, left: list[list[Json]]) -> None:
+    """Clients that read the first choice of each chunk fail at an empty list: only what it has beside is worth that."""
+    chunk = {"id": "s", "object": "chat.completion.chunk", "choices": None, **more}
+    before = body(ROLE).removesuffix(b"data: [DONE]\n\n")
+    out = repaired(before + f"data: {json.dumps(chunk)}\n\n".encode() + body(TEXT), EXCHANGE).out
+    choices = [one["choices"] for one in payloads(out)]
+    assert choices == [[ROLE], *left, [TEXT]]

@@ -245,7 +245,10 @@ class ChatEvents:
         before = [] if waiting.fragments else self._closing.before(waiting, following)
         if not isinstance(payload, dict) or payload.get("choices") is None:
             self.stream.last = frame.number
-            return [*before, *self.stream.with_stream_id(frame, self._with_choices(frame, content))]
+            result = self._with_choices(frame, content)
+            if result is not payload and has_nothing(result, self.stream.head):
+                return before  # some clients read the first choice of each chunk
+            return [*before, *self.stream.with_stream_id(frame, result)]
         result = self._rewritten(payload, waiting, following, before)
         released = self._closing.released(frame.number) if self._withholds else []
         if result is payload:
