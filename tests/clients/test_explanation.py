@@ -326,7 +326,7 @@ def test_a_client_that_keeps_complete_calls_apart_has_no_bug() -> None:
 def test_objects_are_not_invalid_arguments() -> None:
     """A client that drops the second part of a call does not replace or drop invalid JSON: objects are no text."""
     parts = [{"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"args": {"x": 1}}}]
-    events = received("gemini", [{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
+    events = received("gemini", [{"candidates": [{"content": {"parts": [part]}}]} for part in parts])
     found = Explainer().explain(named("gemini").call_form, events, echoed((None, "f", "{}")))
     assert found is not None
     assert found.names == ["every-entry", "nameless-dropped"]
