@@ -15,7 +15,7 @@ from tests.conftest import needs_shared
 from toolstream_core.clients import explanation
 from toolstream_core.clients.advice import Advice, advise
 from toolstream_core.clients.explanation import Explainer, Explanation
-from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Key
+from toolstream_core.clients.model import STANDARD, Adding, Arguments, Invalid, Kept, Key
 from toolstream_core.clients.received import Received, ReceivedBytes, repair
 from toolstream_core.clients.stepping import reads
 from toolstream_core.model import StreamFacts
@@ -330,7 +330,9 @@ def test_objects_are_not_invalid_arguments() -> None:
     found = Explainer().explain(named("gemini").call_form, events, echoed((None, "f", "{}")))
     assert found is not None
     assert found.names == ["every-entry", "nameless-dropped"]
-    assert Explainer().explain(named("gemini").call_form, events, []) is None
+    dropped = Explainer().explain(named("gemini").call_form, events, [])
+    assert dropped is not None
+    assert Kept.VALID not in [one for model in (dropped.model, *dropped.others) for one in model.deviations]
 
 
 def test_missing_arguments_are_explained_by_an_empty_closing_event() -> None:
