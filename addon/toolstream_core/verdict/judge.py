@@ -338,7 +338,7 @@ def judge(
     """The verdict on a response's calls; `new` is what the next request adds to the one before, if there is one.
 
     With `ids_kept`, the client was sent the ids of `calls`: it has to return them, or ids of its own. Otherwise any
-    distinct ids do that are not empty.
+    distinct ids do that are neither empty nor repeated.
     `dropped` are the places of calls that a correct client may leave out; it may leave out incomplete calls too.
     With `has_further`, the client may have further calls, such as one in the text.
     """
