@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.protocols.frames import frame
 from toolstream_core.model import ABSENT, Finish, Fragment, Phase
 from toolstream_core.protocols.gemini import GEMINI
+from toolstream_core.protocols.writing import HealthyCall, HealthyResponse
 
 read = GEMINI.read
 
@@ -97,3 +100,17 @@ def test_wrapped_and_incomplete_chunks_are_read() -> None:
 def test_an_unstreamed_response_has_an_end() -> None:
     """An unstreamed response is read with an end."""
     assert GEMINI.read_response(chunk({"functionCall": {"name": "f", "args": {}}})).end
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["gemini", "code assist"])
+def test_written_responses_have_the_form_of_the_request(*, wrapped: bool) -> None:
+    """Code Assist has request and response one level deeper: gemini-cli reads nothing else."""
+    own = {"contents": [], "tools": [{"functionDeclarations": [{"name": "f"}]}]}
+    request = {"model": "m", "request": own} if wrapped else own
+    response = HealthyResponse(model="m", request=request, calls=(HealthyCall("f", '{"a": 1}'),))
+    [data] = GEMINI.healthy_stream(response)
+    event = json.loads(data.removeprefix(b"data: "))
+    assert ("response" in event, "candidates" in event) == (wrapped, not wrapped)
+    assert GEMINI.healthy_unstreamed(response) == event
+    assert GEMINI.assembled([event], []) == event
+    assert GEMINI.streamed(event, request) == GEMINI.healthy_stream(response)

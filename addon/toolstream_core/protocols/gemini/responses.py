@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from toolstream_core.model import ABSENT, Call, Json
 from toolstream_core.protocols.errors import ErrorKind
+from toolstream_core.protocols.gemini.reader import unwrapped
+from toolstream_core.protocols.requests import tools
 from toolstream_core.protocols.writing import (
     HealthyResponse,
     Payloads,
@@ -35,7 +37,7 @@ _ERRORS: Final = {
 
 def streamed(response: Payload, request: Json) -> Iterator[bytes]:
     """The only event of a complete response, which has the form of an event."""
-    if response.get("candidates"):
+    if json_access.get(unwrapped(response)[1], "candidates"):
         yield b"data: " + encoded(response) + b"\r\n\r\n"
 
 
@@ -43,7 +45,8 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
     """The complete response of a stream."""
     candidate: dict[str, Json] = {"index": 0}
     parts: list[Json] = []
-    for payload in payloads:
+    events = [dictionary(unwrapped(payload)[1]) for payload in payloads]
+    for payload in events:
         one = json_access.get(payload, "candidates", 0)
         candidate.update(dictionary(one))
         parts.extend(part for part in json_access.items_at(one, "content", "parts") if part != {"text": ""})
@@ -51,7 +54,8 @@ def assembled(payloads: Payloads, calls: Sequence[Call]) -> Json:
         parts = [part for part in parts if json_access.get(part, "functionCall") is ABSENT]
         parts += [{"functionCall": {"name": call.name, "args": arguments_value(call.arguments)}} for call in calls]
     candidate["content"] = {"role": "model", "parts": _joined(parts)}
-    return {**merged(payloads, leaving=("candidates",)), "candidates": [candidate]}
+    response = {**merged(events, leaving=("candidates",)), "candidates": [candidate]}
+    return {"response": response} if any("response" in one for one in payloads) else response
 
 
 def _joined(parts: Sequence[Json]) -> list[Json]:
@@ -88,7 +92,7 @@ def _parts(response: HealthyResponse) -> list[Payload]:
 def _response(response: HealthyResponse, parts: list[Payload], *, finish: bool) -> dict[str, Any]:
     read, written = response.tokens
     reason = {"finishReason": "STOP"} if finish else {}
-    return {
+    body = {
         "candidates": [{"content": {"parts": parts, "role": "model"}, **reason, "index": 0}],
         "usageMetadata": {
             "promptTokenCount": read,
@@ -99,6 +103,7 @@ def _response(response: HealthyResponse, parts: list[Payload], *, finish: bool) 
         "modelVersion": response.model,
         "responseId": response.letters("answer", 22),
     }
+    return body if tools.unwrapped(response.request) is response.request else {"response": body}
 
 
 def error_body(kind: ErrorKind, status: int, message: str) -> Json:
