@@ -108,24 +108,34 @@ _NO_CALLER: Final = re.compile(r"user|system|developer|(?:assistant){2,}")
 _THINKING_MODELS: Final = ("deepseek-reasoner", "kimi-k2-thinking", "kimi-k2-thinking-turbo", "kimi-k2.5")
 """Models that think unless the request denies it, as their providers name them."""
 _OPENAI_MODEL: Final = re.compile(r"gpt-5|o[134]\b|codex-")
+_SIGNATURE: Final = ("extra_content", "google", "thought_signature")
 _REPEATED_TYPE: Final = re.compile(r"(?:function){2,}")
 _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
 
+class _ReadEntry(NamedTuple):
+    """A message, or an item of one, with its calls and results."""
+
+    source: Json
+    calls: list[ReturnedCall]
+    results: list[ToolResult]
+
+
 def conversation(request: Json) -> Conversation:
     """Read the conversation from a request's body. Values of an unexpected type are ignored."""
-    entries = _history(request)
-    calls = tuple(call for entry in entries for call in _calls(entry))
-    results = tuple(_placed_results(entries, frozenset(call.id for call in calls if call.id)))
+    entries = [_ReadEntry(one, [*_calls(one)], [*_results(one)]) for one in _history(request)]
+    calls = tuple(call for entry in entries for call in entry.calls)
+    ids = frozenset(call.id for call in calls if call.id)
+    results = tuple(_placed_results(entries, ids))
     stored = _is_stored(request)
     return Conversation(
         calls,
         results,
-        tuple(text for entry in entries if (text := _text(entry))),
+        tuple(text for entry in entries if (text := _text(entry.source))),
         stored or _has_lone_result(json_access.items(json_access.get(request, "input")), calls),
         previous(request),
-        frozenset() if stored else frozenset(one.id for one in results if one.id) - {call.id for call in calls},
-        any(_prompts(entries[-1:])),
+        frozenset() if stored else frozenset(one.id for one in results if one.id) - ids,
+        any(_prompts(entry.source for entry in entries[-1:])),
         frozenset(_unreasoned(entries) if _requires_reasoning(request) else ()),
     )
 
@@ -143,10 +153,10 @@ def _requires_reasoning(request: Json) -> bool:
     return model in _THINKING_MODELS or (mode == "enabled" and model.startswith(("deepseek-", "kimi-")))
 
 
-def _unreasoned(entries: list[Json]) -> Iterator[str]:
+def _unreasoned(entries: list[_ReadEntry]) -> Iterator[str]:
     """The ids of calls without their reasoning: messages without it, and the first item of a turn without its item."""
     covered = False
-    for entry in entries:
+    for entry, calls, _ in entries:
         if json_access.get(entry, "tool_calls"):
             lacks = json_access.get(entry, "reasoning_content") in (ABSENT, None)
         else:
@@ -154,10 +164,10 @@ def _unreasoned(entries: list[Json]) -> Iterator[str]:
             lacks = not covered and str(json_access.get(entry, "id")).startswith("fc_")
             covered = covered or lacks
         if lacks:
-            yield from (call.id for call in _calls(entry) if call.id)
+            yield from (call.id for call in calls if call.id)
 
 
-def _placed_results(entries: list[Json], called: Collection[str]) -> Iterator[ToolResult]:
+def _placed_results(entries: list[_ReadEntry], called: Collection[str]) -> Iterator[ToolResult]:
     """All results; those of Chat Completions, Anthropic and Bedrock must directly follow their calls.
 
     `called`: the ids of all calls. Anthropic joins consecutive messages of one role.
@@ -166,8 +176,8 @@ def _placed_results(entries: list[Json], called: Collection[str]) -> Iterator[To
     open_ids: set[str] = set()
     before = joins = None
     named = False  # whether the last calls have ids, in the form of Chat Completions: Ollama's arguments are objects
-    for entry in entries:
-        role, found = json_access.get(entry, "role"), [*_results(entry)]
+    for entry, own, found in entries:
+        role = json_access.get(entry, "role")
         is_placed = role in ("tool", "user") and not json_access.get(entry, "parts")
         for one in found:
             if role == "tool" and not one.id and one.written_id in (ABSENT, None) and named:
@@ -177,7 +187,6 @@ def _placed_results(entries: list[Json], called: Collection[str]) -> Iterator[To
                 yield replace(one, flaw=one.flaw or f"its result {how}")
             else:
                 yield one
-        own = [*_calls(entry)]
         ids = {call.id for call in own if call.id}
         if own:
             named = len(ids) == len(own) and all(isinstance(call.written.arguments, str) for call in own)
@@ -321,13 +330,11 @@ def _calls(entry: Json) -> Iterator[ReturnedCall]:
 def _of_message(message: dict[str, Json]) -> Iterator[ReturnedCall]:
     for call in json_access.items(message.get("tool_calls")):
         if isinstance(call, dict):
-            kind, signature = call.get("type"), json_access.get(call, "extra_content", "google", "thought_signature")
-            flaw = (
-                f"its type is {kind!r} instead of 'function'"
-                if _REPEATED_TYPE.fullmatch(str(kind))
-                else _wrong_role(message)
-            )
+            kind = call.get("type")
+            odd = kind != "function" and _REPEATED_TYPE.fullmatch(str(kind))
+            flaw = f"its type is {kind!r} instead of 'function'" if odd else _wrong_role(message)
             one = _call(call, _first(call, "function", "custom") or call, "id", flaw)
+            signature = "extra_content" in call and json_access.get(call, *_SIGNATURE)
             yield replace(one, signed=True) if signature and signature is not ABSENT else one
     if isinstance(legacy := message.get("function_call"), dict) and "parts" not in message:
         yield _call(legacy, legacy, "id")
@@ -347,9 +354,9 @@ def runs_on_client(item: dict[str, Json]) -> bool:
 def _wrong_role(message: dict[str, Json]) -> str:
     """Why calls are not allowed in a message of this role; `""` if they are, or if the role is unknown."""
     role = message.get("role")
-    return (
-        f"returned in a message of the role {role!r} instead of 'assistant'" if _NO_CALLER.fullmatch(str(role)) else ""
-    )
+    if role in ("assistant", "model") or not _NO_CALLER.fullmatch(str(role)):
+        return ""
+    return f"returned in a message of the role {role!r} instead of 'assistant'"
 
 
 def _call(owner: Json, fields: Json, key: str, flaw: str = "") -> ReturnedCall:
