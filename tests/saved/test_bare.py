@@ -7,7 +7,7 @@ import pytest
 
 from toolstream_core.cli.main import main
 from toolstream_core.saved import bare
-from toolstream_core.saved.exchange import Exchange
+from toolstream_core.saved.exchange import Exchange, timed
 from toolstream_core.saved.files import responses
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ EXCHANGE = Exchange.of(
     status=201,
     reason="Created",
     response_headers=(("content-type", "text/event-stream"),),
-    body=BODY,
+    chunks=timed(BODY, [(0, 5), (3, len(BODY) - 5)]),
     began=1.5,
-    table=((0, 5), (3, len(BODY) - 5)),
     broken="reset",
 )
 
