@@ -15,7 +15,6 @@ from toolstream_core.engine.session import Session, read_body
 from toolstream_core.faults.spec import Budget, Fault
 from toolstream_core.model import StreamFacts
 from toolstream_core.protocols.api import Api
-from toolstream_core.protocols.registry import named
 from toolstream_core.settings import Settings
 from toolstream_core.stages.response_ids import ResponseIds
 from toolstream_core.transit.actions import Ask, Send
@@ -47,9 +46,7 @@ def test_the_second_request_has_no_stream() -> None:
 
 def test_the_calls_are_inserted_before_the_finish() -> None:
     """The finish is unchanged, and the usage is reported."""
-    found = recovered(
-        second_request(), StreamFacts(path=EXCHANGE.path), named(CHAT), json.dumps(COMPLETION).encode(), ResponseIds()
-    )
+    found = recovered(second_request(), StreamFacts(path=EXCHANGE.path), json.dumps(COMPLETION).encode(), ResponseIds())
     assert joined(found.frames).endswith(FINISH)
     assert found.usage == {"n": 3}
     assert [(call.name, list(call.events)) for call in found.calls] == [("f", [0])]
@@ -71,7 +68,7 @@ def test_calls_are_inserted_after_the_content_in_every_framing(protocol: str) ->
     assert ask.comments == (protocol == "cohere-v2")
     path = healthy.exchange.path.replace("-stream", "")
     sample = MAKERS[protocol]("call_1", "Bern")
-    found = recovered(ask, StreamFacts(path=path), named(protocol), sample.unstreamed_response_body, ResponseIds())
+    found = recovered(ask, StreamFacts(path=path), sample.unstreamed_response_body, ResponseIds())
     repaired = b"".join(joined(found.frames) if action is ask else action.raw for action in actions)  # type: ignore[union-attr]
     assert strict.calls(protocol, repaired, healthy.exchange) == [("get_weather", {"city": "Bern"})]
     record = read_body([repaired], healthy.exchange)
@@ -92,7 +89,6 @@ def test_recovered_calls_have_unique_ids() -> None:
         found = recovered(
             second_request(),
             StreamFacts(path=EXCHANGE.path),
-            named(CHAT),
             json.dumps(repaired).encode(),
             ResponseIds(seed),
         )
@@ -119,7 +115,7 @@ def test_a_response_without_calls_recovers_nothing(response: bytes, status: int,
     """The message has the reason."""
     path = "/" if response == b"[1]" else EXCHANGE.path
     with pytest.raises(NothingRecoveredError, match=message):
-        recovered(second_request(), StreamFacts(path=path, status=status), named(CHAT), response, ResponseIds())
+        recovered(second_request(), StreamFacts(path=path, status=status), response, ResponseIds())
 
 
 def test_valid_streams_have_no_second_request() -> None:

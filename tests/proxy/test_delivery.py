@@ -12,6 +12,7 @@ import pytest
 from tests.invariants.healthy import over_all_transports
 from toolstream_core.delivery.schedule import Schedule, bytes_of, drawn
 from toolstream_core.model import Event, EventContent
+from toolstream_core.protocols.registry import PROTOCOLS
 from toolstream_core.proxy import delivery
 from toolstream_core.proxy.delivery import HEARTBEAT, NOWHERE, Delivery
 from toolstream_core.settings import Words, settings
@@ -180,6 +181,6 @@ def test_held_events_are_forwarded_if_the_delivery_fails() -> None:
     schedule = Schedule(STREAM.exchange, ())
     body = delivery_of(FakeResponse(), schedule)
     event = Event(Frame(b"data: {}\n\n", 0, b"{}"), lambda _: EventContent())
-    body._add(Send(b"a", NOWHERE), Wait(1), Ask(event, 0, Unwritten()))
+    body._add(Send(b"a", NOWHERE), Wait(1), Ask(event, 0, Unwritten(), PROTOCOLS[0]))
     body._send(STREAM.body[:70])
     assert b"".join(body.take_waiting()) == b"adata: {}\n\n" + STREAM.body[:70]

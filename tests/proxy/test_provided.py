@@ -5,8 +5,9 @@ from __future__ import annotations
 from mitmproxy.test import tflow
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
-from toolstream_core.proxy.flow_facts import Provided, breaks, note_chunks, provided
-from toolstream_core.shrinking.candidate import Chunk
+from toolstream_core.model import Chunk
+from toolstream_core.proxy.flow_facts import NOTED, Provided, breaks, provided
+from toolstream_core.saved.flow import body_note
 from toolstream_core.sockets.lines import LineEnds, line_of
 
 CHUNKS = [Chunk(0, CHUNK), Chunk(12, DONE)]
@@ -16,7 +17,7 @@ def test_noted_chunks_are_read_back() -> None:
     """The chunks with their times and the disconnect are read back."""
     flow = llm_flow(body=CHUNK + DONE)
     for broken in (None, "peer closed"):
-        note_chunks(flow, CHUNKS, broken)
+        flow.metadata[NOTED] = body_note(CHUNKS, broken)
         assert provided(flow) == Provided(CHUNKS, broken)
         assert breaks(flow) == (broken is not None)
 
@@ -28,14 +29,14 @@ def test_messages_of_several_lines_are_read_back() -> None:
     ends = LineEnds()
     ends.add(0, message)
     flow = llm_flow(body=chunk.data)
-    note_chunks(flow, [chunk], None, ends)
+    flow.metadata[NOTED] = body_note([chunk], None, ends)
     assert provided(flow) == Provided([chunk], None, {chunk.data: message})
 
 
 def test_a_disconnect_before_the_first_byte() -> None:
     """A response may have a disconnect and no chunks."""
     flow = llm_flow(body=b"")
-    note_chunks(flow, [], "peer closed")
+    flow.metadata[NOTED] = body_note([], "peer closed")
     assert provided(flow) == Provided([], "peer closed")
 
 
@@ -44,6 +45,6 @@ def test_a_live_response_has_no_saved_chunks() -> None:
     assert provided(llm_flow(body=CHUNK)) is None
     assert provided(tflow.tflow()) is None
     replayed = llm_flow()
-    note_chunks(replayed, CHUNKS, "peer closed")
+    replayed.metadata[NOTED] = body_note(CHUNKS, "peer closed")
     assert provided(replayed) is None
     assert not breaks(replayed)

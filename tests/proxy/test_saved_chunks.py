@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from tests.proxy.test_delivery import FakeResponse
+from toolstream_core.model import Chunk
 from toolstream_core.proxy import delivery as module
 from toolstream_core.proxy.delivery import Delivery
 from toolstream_core.proxy.flow_facts import Provided
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.transit.actions import Wait
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from tests.tables import INJECTORS
 from toolstream_core.clients.received import Received, ReceivedBytes
 from toolstream_core.defects.table import DEFECTS
 from toolstream_core.engine.session import read_body
+from toolstream_core.model import Chunk
 from toolstream_core.protocols.protocol import CallForm
 from toolstream_core.protocols.registry import named
 from toolstream_core.report import markdown
 from toolstream_core.report.markdown import LONGEST, ReportedResponse, bug_report, wrong_readings
-from toolstream_core.shrinking.candidate import Chunk, split
+from toolstream_core.shrinking.candidate import split
 
 if TYPE_CHECKING:
     from tests.invariants.healthy import Healthy

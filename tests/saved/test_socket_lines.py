@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 
+from toolstream_core.model import Chunk
 from toolstream_core.protocols.registry import SOCKETS
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.saved.flowfile import socket_lines
-from toolstream_core.shrinking.candidate import Chunk
 
 [WIRE] = (wire for wire in SOCKETS if wire.lane_key == "stream_id")
 EVENTS = [

@@ -10,7 +10,8 @@ from tests.invariants.healthy import Healthy, request, streams
 from tests.protocols.responses.events import CREATED, completed
 from tests.tables import INJECTORS
 from toolstream_core.defects.table import DEFECTS, named
-from toolstream_core.shrinking.candidate import Candidate, Chunk, turn
+from toolstream_core.model import Chunk
+from toolstream_core.shrinking.candidate import Candidate, turn
 from toolstream_core.shrinking.search import Condition, Oracle, shows
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from tests.invariants.healthy import streams
 from tests.shrinking.samples import NAMES, Sample, sample_of
 from toolstream_core.cli.shrink import reproduction
 from toolstream_core.defects.table import named
-from toolstream_core.shrinking.candidate import Candidate, Chunk, digest, events, size, turn
+from toolstream_core.model import Chunk
+from toolstream_core.shrinking.candidate import Candidate, digest, events, size, turn
 from toolstream_core.shrinking.search import Condition, Search, passes, shows
 
 FLOWS = Path(__file__).resolve().parents[2] / "flows"

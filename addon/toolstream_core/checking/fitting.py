@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from toolstream_core.checking.cases import Case, Kind, Transport, two_calls
 from toolstream_core.checking.grading import Result, Skip
 from toolstream_core.engine.session import Session, read_body
-from toolstream_core.model import Json, StreamFacts
+from toolstream_core.model import Chunk, Json, StreamFacts
 from toolstream_core.model.record import runs_on_client
 from toolstream_core.protocols.registry import SOCKETS, named
 from toolstream_core.protocols.requests import conversation, tools
@@ -18,7 +18,6 @@ from toolstream_core.protocols.requests.tools import OfferedTool
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.settings import Words, settings
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.harmless import may_be_called, required
 from toolstream_core.synthetic.responses import CallSpec, SyntheticProvider, parse_calls, spec_text
 from toolstream_core.synthetic.schema import distinct_arguments

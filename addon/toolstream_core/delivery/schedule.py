@@ -130,7 +130,8 @@ class Schedule:
         framer = self._framing.framer
         writer = None if framer is None else writer_for(framer)
         assert writer is not None
-        return Ask(event, self._index + 1, writer, comments=isinstance(framer, SseFramer))
+        assert self._protocol is not None
+        return Ask(event, self._index + 1, writer, self._protocol, comments=isinstance(framer, SseFramer))
 
     def _lacks_calls(self, event: Event) -> bool:
         """Whether an event announces calls, but none arrived."""

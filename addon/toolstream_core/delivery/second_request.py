@@ -9,7 +9,6 @@ from toolstream_core.calls import nonblank
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.engine.session import read_body
 from toolstream_core.model import ABSENT, Call, Json, Record, Runs, StreamFacts
-from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.stages.context import Promotion
 from toolstream_core.stages.leaks.scanner import Leaked
 from toolstream_core.stages.response_ids import ResponseIds
@@ -31,7 +30,7 @@ class NothingRecoveredError(ValueError):
     """The second response has no calls, or failed; the message has the reason."""
 
 
-def recovered(ask: Ask, exchange: StreamFacts, protocol: WireProtocol, response: bytes, ids: ResponseIds) -> Recovered:
+def recovered(ask: Ask, exchange: StreamFacts, response: bytes, ids: ResponseIds) -> Recovered:
     """The calls of a non-streaming response, then the stream's finish. Raises `NothingRecoveredError`."""
     if not 200 <= exchange.status < 300:  # noqa: PLR2004 - HTTP's range for what succeeded
         raise NothingRecoveredError(f"the response has status {exchange.status}")
@@ -41,11 +40,11 @@ def recovered(ask: Ask, exchange: StreamFacts, protocol: WireProtocol, response:
     calls = [] if record is None else [call for call in record.calls if call.complete and call.name]
     if not calls:
         raise NothingRecoveredError(_lack(record))
-    for call, own in zip(calls, list(_distinct(calls, protocol.id_prefix, ids)), strict=True):
+    for call, own in zip(calls, list(_distinct(calls, ask.protocol.id_prefix, ids)), strict=True):
         call.id, call.events = own, Runs()
         call.events.add(ask.event.frame.number)
     made = [(call.id, Leaked(MISSING_CALLS, call.name, call.arguments)) for call in calls]
-    frames = protocol.promoted(Promotion(ask.event, made, ask.index, 0, ask.writer))
+    frames = ask.protocol.promoted(Promotion(ask.event, made, ask.index, 0, ask.writer))
     return Recovered(frames, calls, json_access.get(parse(response), "usage"))
 
 

@@ -97,6 +97,14 @@ class StreamFacts:
     """The request's JSON body: model, tools, stream_options."""
 
 
+class Chunk(NamedTuple):
+    """A decoded chunk of a body, with its time."""
+
+    after: int
+    """Milliseconds since the first byte."""
+    data: bytes
+
+
 BAD_STATUS: Final = 400
 """From this HTTP status on, a response is an error."""
 

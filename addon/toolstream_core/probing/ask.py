@@ -17,6 +17,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from toolstream_core.errors import ToolstreamError
+from toolstream_core.model import Chunk
 from toolstream_core.protocols.registry import OVER_HTTP, claiming, named
 from toolstream_core.saved.exchange import Exchange, header
 from toolstream_core.wire.coding import CodingError, Decoder
@@ -174,14 +175,13 @@ class Asker:
                 response_headers=tuple(
                     pair for pair in response.headers.items() if pair[0].lower() != "content-encoding"
                 ),
-                body=b"".join(data for _, data in chunks),
-                table=[(after, len(data)) for after, data in chunks],
+                chunks=chunks,
                 broken=broken,
             )
 
-    def _read(self, response: Any) -> tuple[list[tuple[int, bytes]], str | None]:
+    def _read(self, response: Any) -> tuple[list[Chunk], str | None]:
         """The body's chunks, their content coding undone, and how it broke."""
-        chunks: list[tuple[int, bytes]] = []
+        chunks: list[Chunk] = []
         size = received = 0
         first = begun = time.monotonic()
         try:
@@ -193,7 +193,7 @@ class Asker:
                     continue
                 now = time.monotonic()
                 first = first if chunks else now
-                chunks.append((int((now - first) * 1000), data))
+                chunks.append(Chunk(int((now - first) * 1000), data))
                 size += len(data)
                 if size > MAX_BYTES:
                     return chunks, f"longer than {MAX_BYTES} bytes"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,13 +15,13 @@ from toolstream_core.defects.defect import LIVE
 from toolstream_core.defects.finish import MISSING_CALLS
 from toolstream_core.delivery import second_request
 from toolstream_core.delivery.schedule import Drawn, Schedule, http_error
-from toolstream_core.model import ABSENT, BAD_STATUS, Change, Json, StreamFacts
+from toolstream_core.model import ABSENT, BAD_STATUS, Change, Chunk, Json, StreamFacts
 from toolstream_core.protocols.errors import ErrorKind, kind_of
 from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.protocols.registry import PROTOCOLS, SOCKETS, claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm, wants_stream
 from toolstream_core.proxy.delivery import ASKING, FETCHING, Delivery
-from toolstream_core.proxy.flow_facts import note_fault, opens_socket, provided
+from toolstream_core.proxy.flow_facts import json_response, note_fault, opens_socket, provided
 from toolstream_core.proxy.gate import Gate, missing
 from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.own_ids import is_signed
@@ -31,7 +30,6 @@ from toolstream_core.proxy.sockets.relay import SocketRelay
 from toolstream_core.redact import raised_at
 from toolstream_core.saved.flow import content_of
 from toolstream_core.settings import NOTHING, Settings
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.transit.actions import Ask
 from toolstream_core.transit.definitions import Moment
 from toolstream_core.wire.frame import Form, joined, parse
@@ -129,10 +127,8 @@ class Deliveries:
         if error is None:
             return False
         protocol = claiming(flow.request.path) or PROTOCOLS[0]
-        error_body = json.dumps(protocol.error_body(kind_of(error.status), error.status))
-        flow.response = http.Response.make(
-            error.status, error_body, {"content-type": "application/json", **error.headers}
-        )
+        error_body = protocol.error_body(kind_of(error.status), error.status)
+        flow.response = json_response(error.status, error_body, **error.headers)
         note_fault(flow, error.spec)
         return True
 
@@ -186,15 +182,15 @@ class Deliveries:
         """The events to send instead of a finish reason without its calls; that event itself if there are none."""
         before = ask.event.frame.raw
         exchange = live.exchange
-        protocol = next(one for one in PROTOCOLS if one.recognise(ask.event.frame.name, ask.event.frame.json))
+        api = ask.protocol.api
         try:
-            content = encoded(protocol.api.unstreamed(exchange.request))
-            path = protocol.api.unstreamed_path(flow.request.path)
+            content = encoded(api.unstreamed(exchange.request))
+            path = api.unstreamed_path(flow.request.path)
             source_response = await resend(flow, content, ASKING, path=path)
             complete = replace(
                 exchange, content_type="application/json", content_encoding="", status=source_response.status_code
             )
-            got = second_request.recovered(ask, complete, protocol, content_of(source_response), live.ids)
+            got = second_request.recovered(ask, complete, content_of(source_response), live.ids)
         except (TimeoutError, ConnectionError, second_request.NothingRecoveredError) as error:
             why = live.hide(_why(error, ASKING))
             logger.warning("toolstream repeated the request of flow %s without success: %s", flow.id, why)
@@ -225,9 +221,7 @@ class Deliveries:
                 live.failed(error)
             why = live.hide(_why(error, FETCHING))
             logger.warning("toolstream got no unstreamed response for flow %s: %s", flow.id, why)
-            source_response = http.Response.make(
-                502, json.dumps(protocol.error_body(kind_of(502), 502)), {"content-type": "application/json"}
-            )
+            source_response = json_response(502, protocol.error_body(kind_of(502), 502))
         sent = flow.request.copy()
         sent.content, sent.path = wanted, path
         live.fetched(source_response, sent)

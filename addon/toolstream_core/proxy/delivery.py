@@ -10,9 +10,9 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 from toolstream_core.delivery.schedule import Schedule
+from toolstream_core.model import Chunk
 from toolstream_core.proxy.flow_facts import Provided
 from toolstream_core.proxy.live_response import LiveResponse, chunks
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.saved import close_code
 from toolstream_core.transit.actions import (
     Action,

@@ -12,23 +12,27 @@ from mitmproxy import http
 
 from toolstream_core.delivery.sent_bytes import SentBytes
 from toolstream_core.faults.spec import Budget, Picker, parse_fault
-from toolstream_core.model import ABSENT, Record, StreamFacts
+from toolstream_core.model import ABSENT, Chunk, Json, Record, StreamFacts
 from toolstream_core.printable import word
 from toolstream_core.redact import redacted
 from toolstream_core.saved.exchange import timed
-from toolstream_core.saved.flow import LINE_ENDS, line_ends_of, secrets_of, table_of, unlabel
+from toolstream_core.saved.flow import line_ends_of, secrets_of, unlabel
 from toolstream_core.saved.matching import Match, MatchOutcome
-from toolstream_core.shrinking.candidate import Chunk
-from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.transit.definitions import keys_of
 from toolstream_core.verdict.conversations import SentResponse
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import announces_stream
+from toolstream_core.wire.write import encoded
 
 
 def is_stream(response: http.Response) -> bool:
     """Whether the headers of a response announce a stream."""
     return announces_stream(response.headers.get("content-type", ""))
+
+
+def json_response(status: int, body: Json, **headers: str) -> http.Response:
+    """A response that is one JSON document."""
+    return http.Response.make(status, encoded(body), {"content-type": "application/json", **headers})
 
 
 def place_of(flow: http.HTTPFlow, host: str) -> str:
@@ -55,14 +59,6 @@ class Provided(NamedTuple):
     """The error of the connection after the last chunk, if any."""
     messages: Mapping[bytes, bytes] = {}
     """Messages of a WebSocket with line ends, by their lines, which are the chunks."""
-
-
-def note_chunks(
-    flow: http.HTTPFlow, chunks: Sequence[Chunk], broken: str | None, line_ends: LineEnds | None = None
-) -> None:
-    """Store in a flow the chunks of its response, as in a captured flow."""
-    ends = {LINE_ENDS: line_ends.places} if line_ends else {}
-    flow.metadata[NOTED] = {**table_of(chunks), **ends, **({} if broken is None else {"broken": broken})}
 
 
 def provided(flow: http.HTTPFlow) -> Provided | None:

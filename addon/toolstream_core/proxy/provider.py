@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from abc import ABC, abstractmethod
@@ -12,21 +11,21 @@ from typing import override
 
 from mitmproxy import http
 
-from toolstream_core.model import ABSENT, BAD_STATUS, Json
+from toolstream_core.model import ABSENT, BAD_STATUS, Chunk, Json
 from toolstream_core.protocols.api import ModelList
 from toolstream_core.protocols.errors import ErrorKind
 from toolstream_core.protocols.registry import claiming, named
 from toolstream_core.protocols.requests.match_key import model_of
-from toolstream_core.proxy.flow_facts import note_chunks, note_match
+from toolstream_core.proxy.flow_facts import NOTED, json_response, note_match
 from toolstream_core.redaction import Redaction, TextMode, redacted_body
-from toolstream_core.saved.flow import LlmFlow, content_of, secrets_of
+from toolstream_core.saved.flow import LlmFlow, body_note, content_of, secrets_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.matching import Match, Matcher, MatchOutcome, form_of, names_of
 from toolstream_core.saved.read import load
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.synthetic.responses import MODEL, SyntheticProvider, Written, final_text
 from toolstream_core.wire import aws_event_stream, json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
+from toolstream_core.wire.write import encoded
 
 logger = logging.getLogger(__name__)
 
@@ -190,7 +189,8 @@ def _put_saved(flow: http.HTTPFlow, saved: LlmFlow, form: Form, *, exact: bool) 
     flow.response = response
     sized = any(name.lower() == b"content-length" for name, _ in saved.headers)
     if len(chunks) != 1 or saved.record.broken is not None or not sized:
-        note_chunks(flow, chunks, saved.record.broken, saved.line_ends if chunks is saved.chunks else None)
+        line_ends = saved.line_ends if chunks is saved.chunks else None
+        flow.metadata[NOTED] = body_note(chunks, saved.record.broken, line_ends)
 
 
 def _rendered(saved: LlmFlow, form: Form) -> tuple[Sequence[Chunk], str | None]:
@@ -200,7 +200,7 @@ def _rendered(saved: LlmFlow, form: Form) -> tuple[Sequence[Chunk], str | None]:
     if saved.record.broken is not None:
         return [], CONTENT_TYPES[form]  # a truncated response has no other form
     if form is Form.WHOLE:
-        return [Chunk(0, _compact(assembled(saved)))], CONTENT_TYPES[form]
+        return [Chunk(0, encoded(assembled(saved)))], CONTENT_TYPES[form]
     cut = framed([payload for payload in saved.payloads if isinstance(payload, dict)], form)
     times = [chunk.after for chunk in saved.chunks]
     times += times[-1:] * (len(cut) - len(times))
@@ -209,7 +209,7 @@ def _rendered(saved: LlmFlow, form: Form) -> tuple[Sequence[Chunk], str | None]:
 
 def framed(payloads: Sequence[Json], form: Form) -> list[bytes]:
     """A stream's payloads in another framing than the protocol's usual one."""
-    bodies = [_compact(payload) for payload in payloads]
+    bodies = [encoded(payload) for payload in payloads]
     if form is Form.EVENTS:
         names = [json_access.get(payload, "type") for payload in payloads]
         heads = [f"event: {name}\r\n".encode() if isinstance(name, str) else b"" for name in names]
@@ -228,16 +228,7 @@ def _put_generated(flow: http.HTTPFlow, written: Written) -> None:
     if form is not written.protocol.api.stream_form:
         events = tuple(framed([parse(event.partition(b"data: ")[2]) for event in events], form))
     flow.response = http.Response.make(200, b"".join(events), {"content-type": CONTENT_TYPES[form]})
-    note_chunks(flow, [Chunk(_EACH_MS * at, event) for at, event in enumerate(events)], None)
-
-
-def json_response(status: int, body: Json) -> http.Response:
-    """A response that is one JSON document."""
-    return http.Response.make(status, _compact(body), {"content-type": "application/json"})
-
-
-def _compact(payload: Json) -> bytes:
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
+    flow.metadata[NOTED] = body_note(Chunk(_EACH_MS * at, event) for at, event in enumerate(events))
 
 
 class CallProvider(AnyProvider):

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from toolstream_core.model import ABSENT, Finding, Injected, Json, Note, Record, StreamFacts
+from toolstream_core.model import ABSENT, Chunk, Finding, Injected, Json, Note, Record, StreamFacts
 from toolstream_core.protocols.registry import claiming
 from toolstream_core.protocols.requests.match_key import looks_like_llm
 from toolstream_core.protocols.socket_wire import SocketLane
 from toolstream_core.redaction import known_secrets
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import BodyDecoder
 from toolstream_core.wire.coding import CodingError, Decoder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -14,14 +14,13 @@ from mitmproxy.flow import Error, Flow
 from mitmproxy.io import FlowReader, FlowWriter
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import ABSENT, BAD_STATUS, Injected, Json, Record, StreamFacts
+from toolstream_core.model import ABSENT, BAD_STATUS, Chunk, Injected, Json, Record, StreamFacts
 from toolstream_core.printable import quoted
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.protocols.requests.match_key import may_be_llm
 from toolstream_core.redact import redacted
 from toolstream_core.redaction import TextMode, known_secrets
 from toolstream_core.saved.exchange import Exchange, Headers, UnreadableError, chunk_table, timed
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import LineEnds
 from toolstream_core.wire import json_access
 from toolstream_core.wire.body import BodyFraming
@@ -54,10 +53,8 @@ def flows_in(stream: BinaryIO) -> Iterator[Flow]:
         raise UnreadableError(f"is a damaged or truncated mitmproxy flow file: {where} {reason}") from error
 
 
-CHUNKS_VERSION = 1
+NOTE_VERSION: Final = 1
 """The version of `flow.metadata["toolstream"]`."""
-
-
 LINE_ENDS: Final = "line_ends"
 """The key there of the `LineEnds.places` of a body whose lines were messages of a WebSocket."""
 
@@ -77,9 +74,22 @@ def chunks_of(flow: http.HTTPFlow) -> list[Chunk]:
     return [chunk for chunk in chunks if chunk.data]
 
 
-def table_of(chunks: Iterable[Chunk]) -> dict[str, Json]:
-    """The note in `flow.metadata["toolstream"]` on a body: `[[ms since the first byte, bytes], …]`."""
-    return {"version": CHUNKS_VERSION, "chunks": [[chunk.after, len(chunk.data)] for chunk in chunks]}
+def body_note(
+    chunks: Iterable[Chunk],
+    broken: str | None = None,
+    line_ends: LineEnds | None = None,
+    sent: Sequence[Chunk] | None = None,
+) -> dict[str, Json]:
+    """The note in `flow.metadata["toolstream"]` on a body, with its chunks: `[[ms since the first byte, bytes], …]`.
+
+    `broken` is the error of the connection, `sent` what the client got, if that differs.
+    """
+    noted: dict[str, Json] = {"version": NOTE_VERSION, "chunks": [[chunk.after, len(chunk.data)] for chunk in chunks]}
+    if line_ends:
+        noted[LINE_ENDS] = line_ends.places
+    if sent is not None:
+        noted["sent"] = {"body": b"".join(chunk.data for chunk in sent), "chunks": body_note(sent)["chunks"]}
+    return noted if broken is None else {**noted, "broken": broken}
 
 
 def line_ends_of(flow: http.HTTPFlow) -> LineEnds:
@@ -240,12 +250,9 @@ def _note(flow: http.HTTPFlow, exchange: Exchange) -> None:
     """The table of chunks, and how the connection broke."""
     chunks = exchange.timed_chunks or ([Chunk(0, exchange.body)] if exchange.body else [])
     if exchange.times or exchange.broken is not None:
-        flow.metadata["toolstream"] = table_of(chunks)
-    if ends := LineEnds(exchange.line_ends):
-        flow.metadata["toolstream"][LINE_ENDS] = ends.places
+        flow.metadata["toolstream"] = body_note(chunks, exchange.broken, LineEnds(exchange.line_ends))
     if exchange.broken is not None:
         flow.error = Error(exchange.broken, timestamp=exchange.began)
-        flow.metadata["toolstream"]["broken"] = exchange.broken
 
 
 def _address(url: str) -> tuple[str, str, int]:

@@ -10,11 +10,11 @@ from mitmproxy import flow, http
 from mitmproxy.flow import Error
 from mitmproxy.websocket import WebSocketMessage
 
-from toolstream_core.model import ABSENT, Json
+from toolstream_core.model import ABSENT, Chunk, Json
 from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest
 from toolstream_core.saved.exchange import Change, Cut, Exchange, chunk_table, was_llm
 from toolstream_core.saved.flow import (
-    LINE_ENDS,
+    body_note,
     caused_in,
     content_of,
     facts_of,
@@ -25,11 +25,9 @@ from toolstream_core.saved.flow import (
     request_json,
     secrets_of,
     sent_in,
-    table_of,
     unlabel,
     url_of,
 )
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.lines import line_of
 from toolstream_core.sockets.saved import (
     NORMAL,
@@ -144,15 +142,11 @@ def _flow(socket: http.HTTPFlow, number: int, response: SavedResponse, client: S
     flow.response.timestamp_end = response.messages[-1].at if response.messages else response.request_message.at
     chunks = [Chunk(*line) for line in response.lines]
     flow.response.raw_content = b"".join(chunk.data for chunk in chunks)
-    noted = table_of(chunks) | {"socket": note_of(response.request.lane, response.request_message.at, response.others)}
-    if line_ends := response.line_ends:
-        noted[LINE_ENDS] = line_ends.places
-    if client is not response:
-        got = [Chunk(*line) for line in client.lines]
-        noted["sent"] = {"body": b"".join(chunk.data for chunk in got), "chunks": table_of(got)["chunks"]}
     if response.broken is not None:
         flow.error = Error(response.broken, flow.response.timestamp_end)
-        noted["broken"] = response.broken
+    sent = None if client is response else [Chunk(*line) for line in client.lines]
+    noted = body_note(chunks, response.broken, response.line_ends, sent)
+    noted["socket"] = note_of(response.request.lane, response.request_message.at, response.others)
     flow.metadata["toolstream"] = noted
     return flow
 

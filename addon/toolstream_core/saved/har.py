@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from toolstream_core.model import Json
+from toolstream_core.model import Chunk, Json
 from toolstream_core.saved.exchange import Change, Exchange, UnreadableError, from_base64, plain_body, read_headers
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.saved import STILL_OPEN, SavedMessage, SavedResponse, is_of_upgrade, taken_apart, wire_of
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse

@@ -14,7 +14,7 @@ from mitmproxy import http
 from toolstream_core.defects.finish import MISSING_DONE, MISSING_FINISH
 from toolstream_core.engine.session import read_body
 from toolstream_core.errors import ToolstreamError
-from toolstream_core.model import ABSENT, Json, Record
+from toolstream_core.model import ABSENT, Chunk, Json, Record
 from toolstream_core.protocols.registry import named
 from toolstream_core.protocols.requests import match_key
 from toolstream_core.saved import raw
@@ -23,17 +23,17 @@ from toolstream_core.saved.files import READABLE, Kind, begun, check_served, exc
 from toolstream_core.saved.flow import (
     LlmFlow,
     as_sent,
+    body_note,
     facts_of,
     flow_of,
     flows_in,
     read_flow,
     sent_in,
     set_decoded,
-    table_of,
 )
 from toolstream_core.saved.flowfile import unfolded
 from toolstream_core.saved.redact import redact
-from toolstream_core.shrinking.candidate import Candidate, Chunk, Turn, turn
+from toolstream_core.shrinking.candidate import Candidate, Turn, turn
 from toolstream_core.wire.write import encoded
 
 _OF_CONNECTION: Final = frozenset(
@@ -200,7 +200,7 @@ def with_response(flow: http.HTTPFlow, request: Json, chunks: Sequence[Chunk]) -
     set_decoded(new.request, encoded(request))
     set_decoded(new.response, b"".join(data for _, data in chunks))
     kept = {key: value for key, value in flow.metadata.get("toolstream", {}).items() if key in {"broken", "text"}}
-    new.metadata = {"toolstream": table_of(chunks) | kept}
+    new.metadata = {"toolstream": body_note(chunks) | kept}
     return new
 
 

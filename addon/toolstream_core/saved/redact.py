@@ -11,7 +11,7 @@ from typing import Any
 from mitmproxy import http
 from mitmproxy.websocket import WebSocketData, WebSocketMessage
 
-from toolstream_core.model import Json
+from toolstream_core.model import Chunk, Json
 from toolstream_core.redaction import (
     Redaction,
     TextMode,
@@ -23,9 +23,8 @@ from toolstream_core.redaction import (
 )
 from toolstream_core.saved.exchange import Cut
 from toolstream_core.saved.files import write_atomic
-from toolstream_core.saved.flow import chunks_of, content_of, packed, table_of
+from toolstream_core.saved.flow import body_note, chunks_of, content_of, packed
 from toolstream_core.saved.flowfile import socket_flows
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.sockets.saved import SavedResponse
 from toolstream_core.wire import json_access
 
@@ -113,7 +112,7 @@ def redacted_state(
     if state["response"] is not None:
         response = work.body(http.Response, state["response"], b"".join(chunk.data for chunk in chunks))
         if noted is not None and response is not state["response"]:
-            clean["metadata"][_METADATA]["chunks"] = table_of(chunks)["chunks"]
+            clean["metadata"][_METADATA]["chunks"] = body_note(chunks)["chunks"]
         reason = work.text(response["reason"].decode("latin-1")).encode("latin-1")
         clean["response"] = work.fields({**response, "reason": reason})
     return clean

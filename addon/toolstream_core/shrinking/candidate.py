@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from toolstream_core.engine.session import read_body
-from toolstream_core.model import ABSENT, Json, Record, StreamFacts
+from toolstream_core.model import ABSENT, Chunk, Json, Record, StreamFacts
 from toolstream_core.wire.body import MAX_HEAD, NOT_OURS, choose
 from toolstream_core.wire.frame import Frame, Framer
 from toolstream_core.wire.json_framings import ArrayFramer, DocumentFramer
@@ -53,14 +53,6 @@ class ChunkStart(NamedTuple):
     offset: int
     after: int
     """Milliseconds since the first byte."""
-
-
-class Chunk(NamedTuple):
-    """A decoded chunk of a body, with its time."""
-
-    after: int
-    """Milliseconds since the first byte."""
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,13 +201,13 @@ def _returned(exchange: ProxiedExchange, after: SentRequest | None) -> Iterator[
     if after is None:
         return
     new = exchange.added_by(after)
-    results = list(new.results)
+    left = list(new.results)
     for call in new.calls:
-        result = next((one for one in results if call.id and one.id == call.id), None)
+        result = next((one for one in new.results_of(call) if one in left), None)
         if result is not None:
-            results.remove(result)
+            left.remove(result)
         yield _returned_line(call) + ("" if result is None else f" → {_clip(result.text)}")
-    yield from (f"result id={one.id!r} → {_clip(one.text)}" for one in results)
+    yield from (f"result id={one.id!r} → {_clip(one.text)}" for one in left)
 
 
 def _returned_line(call: ReturnedCall) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolstream_core.model import Event
+from toolstream_core.protocols.protocol import WireProtocol
 from toolstream_core.wire.write import Writer
 
 CUT: Final = "cut by toolstream_fault"
@@ -97,6 +98,7 @@ class Ask:
     """The next free index of a content block."""
     writer: Writer
     """Makes events in the stream's framing."""
+    protocol: WireProtocol
     comments: bool = True
     """Whether comments may be sent between its events."""
 

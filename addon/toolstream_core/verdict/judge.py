@@ -429,7 +429,7 @@ def _judge_calls(
             others = [call for call in intended if call is not intended[place]]
             yield from _judge_call(place, intended[place], one, others)
         else:
-            yield judge_incomplete(place, _results_of(one, new))
+            yield judge_incomplete(place, new.results_of(one))
     alone = {one.id for one in new.results if one.id} - {one.id for one in new.calls}
     for place, call in enumerate(intended):
         if place not in matched and call.complete:
@@ -446,21 +446,13 @@ def _judge_calls(
 def _judge_form(intended: Sequence[IntendedCall], pairs: Sequence[Pair], new: Conversation) -> Iterator[Problem]:
     """The problems of calls and results that the API does not allow in their form or place."""
     for place, one in pairs:
-        flaws = [one.flaw, *(result.flaw for result in _results_of(one, new))]
+        flaws = [one.flaw, *(result.flaw for result in new.results_of(one))]
         if intended[place].signed and not (one.signed or new.prompted):
             flaws.append("returned without its thought signature, which Gemini 3 requires")
         if one.id in new.unreasoned and not new.prompted:
             flaws.append("the model requires its reasoning: `reasoning_content`, or the item `reasoning` before it")
         if flaw := next(filter(None, flaws), ""):
             yield Problem(Outcome.INVALID_REQUEST, place, flaw)
-
-
-def _results_of(call: ReturnedCall, new: Conversation) -> list[ToolResult]:
-    """The results of a returned call: by its id, or by the tool's name if the protocol has no ids."""
-    if call.id:
-        return [one for one in new.results if one.id == call.id]
-    alone = sum(other.name == call.name for other in new.calls) == 1
-    return [one for one in new.results if alone and not one.id and one.name in ("", call.name)]
 
 
 def _judge_call(
@@ -502,7 +494,7 @@ def _judge_extra(
         if is_part(intended[pair.place], pair, returned):
             return Problem(Outcome.SPLIT_CALL, pair.place, f"returned in parts; {what} is one of them")
     if any(call.name == returned.name and same(call.arguments, returned.arguments) for call in intended):
-        rejected = any(evidence(result).sign is Sign.REJECTED for result in _results_of(returned, new))
+        rejected = any(evidence(result).sign is Sign.REJECTED for result in new.results_of(returned))
         outcome, how = (Outcome.CALL_REJECTED, ", and rejected") if rejected else (Outcome.DUPLICATE_CALL, "")
         return Problem(outcome, None, f"{what} was returned again{how}")
     return Problem(Outcome.PHANTOM_CALL, None, f"{what} was never sent")

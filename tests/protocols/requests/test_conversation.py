@@ -71,6 +71,18 @@ def test_each_protocol(request_: dict[str, Any], call: ReturnedCall, result: Too
     assert conversation(request_) == Conversation((call,), (result,), ("go",), continues=False)
 
 
+def test_results_of_a_call() -> None:
+    """A call without an id has the results without one, if it is the only call of its tool."""
+    requests: list[Any] = [{"messages": CHAT}, {"contents": GEMINI}, {"messages": OLLAMA}]
+    for request in requests:
+        found = conversation(request)
+        assert found.results_of(found.calls[0]) == list(found.results)
+    twice = conversation({"contents": [GEMINI[1], *GEMINI[1:]]})
+    assert [twice.results_of(call) for call in twice.calls] == [[], []]
+    unknown = conversation({"messages": [CHAT[1], {"role": "tool", "tool_call_id": "c2", "content": "done"}]})
+    assert unknown.results_of(unknown.calls[0]) == []
+
+
 def test_other_forms_of_conversations() -> None:
     """Custom calls, legacy calls, results without calls, and requests without a conversation are read."""
     custom = {"type": "custom_tool_call", "call_id": "c2", "name": "patch", "input": "*** Begin"}

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from mitmproxy import http
 
 from tests.proxy.flows import CHUNK, DONE, llm_flow
+from toolstream_core.model import Chunk
 from toolstream_core.proxy.capture import recording as module
 from toolstream_core.proxy.capture.recording import Recording, Saves
-from toolstream_core.proxy.flow_facts import note_chunks
-from toolstream_core.shrinking.candidate import Chunk
+from toolstream_core.proxy.flow_facts import NOTED
+from toolstream_core.saved.flow import body_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,7 +103,7 @@ def test_the_content_length_of_a_replayed_response_is_not_captured() -> None:
     flow, draft = llm_flow(body=CHUNK), FakeDraft()
     assert flow.response is not None
     flow.response.headers["content-length"] = str(len(CHUNK))
-    note_chunks(flow, [Chunk(0, CHUNK)], None)
+    flow.metadata[NOTED] = body_note([Chunk(0, CHUNK)])
     recording_of(flow, draft).end(flow, None, None, differs=False)
     assert draft.ending is not None
     assert b"content-length" not in dict(draft.ending.state["response"]["headers"])

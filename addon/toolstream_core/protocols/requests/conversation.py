@@ -81,6 +81,13 @@ class Conversation:
     unreasoned: frozenset[str] = frozenset()
     """The ids of calls that were returned without their reasoning, which the model requires if it had any."""
 
+    def results_of(self, call: ReturnedCall) -> list[ToolResult]:
+        """The results of one of the calls: by its id, or by the tool's name if the protocol has no ids."""
+        if call.id:
+            return [one for one in self.results if one.id == call.id]
+        alone = sum(other.name == call.name for other in self.calls) == 1
+        return [one for one in self.results if alone and not one.id and one.name in ("", call.name)]
+
 
 class Mention(NamedTuple):
     """One place for the id of a call in a request."""

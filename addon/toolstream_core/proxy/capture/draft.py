@@ -22,7 +22,7 @@ from toolstream_core.proxy.capture.packing import numbers, pack
 from toolstream_core.proxy.capture.spool import Snapshot
 from toolstream_core.redaction import redacted_body, redacted_text
 from toolstream_core.report.jsonform import record_object
-from toolstream_core.saved.flow import LINE_ENDS, content_of, secrets_of
+from toolstream_core.saved.flow import LINE_ENDS, NOTE_VERSION, content_of, secrets_of
 from toolstream_core.saved.flowfile import SOCKET
 from toolstream_core.saved.redact import redacted_state
 from toolstream_core.wire.frame import parse
@@ -31,8 +31,6 @@ KILLED = "the proxy was killed"
 """The end of a response that was recovered from its snapshot."""
 _MOST_SAVED = 64 * 1024 * 1024
 """Bytes of a response after which it is not saved any more until its end."""
-VERSION = 1
-"""The version of `flow.metadata["toolstream"]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ class Draft:
         assert self.state is not None
         ending = Ending(self.state(), None, KILLED, differs=False)
         clean = self._clean(ending)
-        noted = {"version": VERSION, "text": self._store.redaction.text.value, "broken": KILLED}
+        noted = {"version": NOTE_VERSION, "text": self._store.redaction.text.value, "broken": KILLED}
         clean["metadata"] = {"toolstream": noted}
         if clean["response"] is not None:
             clean["response"]["headers"] = [
@@ -161,7 +159,7 @@ class Draft:
     def _metadata(self, ending: Ending) -> dict[str, object]:
         redaction = self._store.redaction
         noted: dict[str, object] = {
-            "version": VERSION,
+            "version": NOTE_VERSION,
             "chunks": [] if self._upstream is None else self._upstream.chunks(),
             "text": redaction.text.value,
         }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final
 
 from mitmproxy import http
 from wsproto.utilities import generate_accept_token
 
-from toolstream_core.model import BAD_STATUS, Json
+from toolstream_core.model import BAD_STATUS, Chunk, Json
 from toolstream_core.protocols.errors import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane
@@ -18,7 +17,6 @@ from toolstream_core.proxy.provider import AnyProvider
 from toolstream_core.saved.flow import content_of, request_json
 from toolstream_core.saved.flowfile import socket_lines
 from toolstream_core.saved.matching import MatchOutcome
-from toolstream_core.shrinking.candidate import Chunk
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import CONTENT_TYPES, Form, parse
 from toolstream_core.wire.write import encoded
@@ -108,8 +106,7 @@ def _error(response: http.Response | None, place: SocketLane) -> Provided:
     later = {name: value for name, value in headers.items() if name.lower() == "retry-after"}
     why = json_access.get(parse(b"" if response is None else content_of(response)), "error")
     error = place.error(kind_of(status), status, later, why if isinstance(why, dict) else None)
-    line = json.dumps(error, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    return Provided(socket_lines([Chunk(0, line)], CONTENT_TYPES[Form.LINES], place), None)
+    return Provided(socket_lines([Chunk(0, encoded(error) + b"\n")], CONTENT_TYPES[Form.LINES], place), None)
 
 
 def _compresses(offers: Sequence[str]) -> bool:

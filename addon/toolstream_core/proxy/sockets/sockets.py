@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from toolstream_core.protocols.errors import kind_of
 from toolstream_core.protocols.registry import SOCKETS, claiming
 from toolstream_core.protocols.socket_wire import SocketLane, SocketRequest, SocketWire, Start
 from toolstream_core.proxy.delivery import Delivery
-from toolstream_core.proxy.flow_facts import note_fault, opens_socket
+from toolstream_core.proxy.flow_facts import json_response, note_fault, opens_socket
 from toolstream_core.proxy.live_responses import LiveResponses
 from toolstream_core.proxy.own_ids import restore, upstream, with_own_ids
 from toolstream_core.proxy.sockets.provider import SocketProvider
@@ -98,11 +97,8 @@ class Sockets:
         if not any(wire.falls_back and wire.claims(flow.request.path) for wire in SOCKETS):
             return False
         error = {"message": "toolstream rejects WebSockets here; use HTTP", "type": "invalid_request_error"}
-        flow.response = http.Response.make(
-            426,
-            json.dumps({"error": {**error, "param": None, "code": "websocket_refused"}}),
-            {"content-type": "application/json", "upgrade": "HTTP/1.1", "connection": "upgrade"},
-        )
+        body = {"error": {**error, "param": None, "code": "websocket_refused"}}
+        flow.response = json_response(426, body, upgrade="HTTP/1.1", connection="upgrade")
         flow.comment = "rejected by toolstream_websocket"
         flow.metadata[REFUSED] = True
         return True

@@ -11,14 +11,13 @@ from mitmproxy import ctx, http
 from mitmproxy.coretypes.serializable import State
 from mitmproxy.flow import Flow
 
-from toolstream_core.model import Json
+from toolstream_core.model import Chunk, Json
 from toolstream_core.proxy.live.recording import LiveRecording
 from toolstream_core.proxy.live_response import LiveResponse
 from toolstream_core.proxy.ui.facts import cannot_show
 from toolstream_core.saved.exchange import Cut, Exchange
-from toolstream_core.saved.flow import table_of
+from toolstream_core.saved.flow import body_note
 from toolstream_core.saved.flowfile import SOCKET
-from toolstream_core.shrinking.candidate import Chunk
 
 
 class KeptResponse(http.Response):
@@ -122,14 +121,11 @@ class Bodies:
         new = http.HTTPFlow.from_state(flow.get_state())
         assert isinstance(new, http.HTTPFlow)
         assert new.response is not None
-        chunks = saved.timed_chunks
         new.response.raw_content = saved.body
         if saved.facts.content_encoding:
             new.response.headers["content-encoding"] = saved.facts.content_encoding
-        noted = table_of(chunks) | ({} if saved.broken is None else {"broken": saved.broken})
-        if saved.sent is not None:
-            noted["sent"] = {"body": saved.sent, "chunks": table_of([Chunk(0, saved.sent)])["chunks"]}
-        new.metadata["toolstream"] = noted
+        sent = None if saved.sent is None else [Chunk(0, saved.sent)]
+        new.metadata["toolstream"] = body_note(saved.timed_chunks, saved.broken, sent=sent)
         return new
 
     def limit_to(self, limit: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import ipaddress
-import json
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ from mitmproxy import http
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from toolstream_core.protocols.registry import claiming
+from toolstream_core.proxy.flow_facts import json_response
 from toolstream_core.wire.frame import parse
 from toolstream_core.wire.json_value import ABSENT
 
@@ -46,7 +46,7 @@ class Guard:
             if claiming(flow.request.path) and parse(flow.request.content or b"") is ABSENT:
                 message = f"toolstream: the body of {what} is not JSON, so no saved flow matches it"
             body = {"error": {"message": message, "type": "no_network", "param": None, "code": "no_network"}}
-            flow.response = http.Response.make(FORBIDDEN, json.dumps(body), {"content-type": "application/json"})
+            flow.response = json_response(FORBIDDEN, body)
             flow.comment = "rejected: no network access"
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
@@ -118,4 +118,4 @@ class Forward:
 def _unknown(request: http.Request) -> http.Response:
     message = f"toolstream: {request.method} {request.path.partition('?')[0]} does not name a provider to forward to"
     body = {"error": {"message": message, "type": "no_route", "param": None, "code": "no_route"}}
-    return http.Response.make(NOT_FOUND, json.dumps(body), {"content-type": "application/json"})
+    return json_response(NOT_FOUND, body)
