@@ -55,7 +55,6 @@ def read(frame: Frame) -> EventContent:
     fragments: list[Fragment] = []
     finishes: tuple[Finish, ...] = ()
     model = payload.get("model")
-    signs = requires_signatures(model)
     text = thought = ""
     for place, choice in enumerate(json_access.items(payload.get("choices"))):
         if not isinstance(choice, dict):
@@ -63,8 +62,8 @@ def read(frame: Frame) -> EventContent:
         index = choice.get("index", place)
         number = index if type(index) is int else _number(choice, place)
         delta = choice.get("delta")
-        if not isinstance(delta, dict) or not _collect(fragments, delta, number, Phase.MORE, signs=signs):
-            _collect(fragments, choice.get("message"), number, Phase.WHOLE, signs=signs)
+        if not isinstance(delta, dict) or not _collect(fragments, delta, number, Phase.MORE, model):
+            _collect(fragments, choice.get("message"), number, Phase.WHOLE, model)
         reason = choice.get("finish_reason")
         if isinstance(reason, str):
             finishes += (Finish(number, reason),)
@@ -79,7 +78,8 @@ def read(frame: Frame) -> EventContent:
     )
     if "base_resp" in payload:
         error = error or status_text(payload)
-    return EventContent(tuple(fragments), finishes, text, _model(payload), error, thought=thought)
+    named = model if model and isinstance(model, str) and model != _NO_MODEL else None
+    return EventContent(tuple(fragments), finishes, text, named, error, thought=thought)
 
 
 def _malformed(finishes: Iterable[Finish]) -> str | None:
@@ -101,10 +101,10 @@ def _unread(frame: Frame) -> EventContent:
     return EventContent(error=unread_error(frame)) if frame.name == "error" else NOTHING
 
 
-def _collect(fragments: list[Fragment], message: Json, number: int, phase: Phase, *, signs: bool) -> bool:
+def _collect(fragments: list[Fragment], message: Json, number: int, phase: Phase, model: Json) -> bool:
     """Append the tool-call entries of a delta or message to `fragments`; return whether there were any.
 
-    The legacy `function_call` is read only if there are no `tool_calls`. `signs`: as `requires_signatures`.
+    The legacy `function_call` is read only if there are no `tool_calls`. `model`: that of the event.
     """
     if not isinstance(message, dict):
         return False
@@ -117,7 +117,7 @@ def _collect(fragments: list[Fragment], message: Json, number: int, phase: Phase
             return False
         entries, well_formed = [{"function": legacy}], False
     fragments.extend([_fragment(entry, number, phase, well_formed=well_formed) for entry in entries])
-    if signs and any("extra_content" in entry for entry in entries if isinstance(entry, dict)):
+    if type(model) is str and "gemini" in model and requires_signatures(model):
         fragments[-len(entries) :] = [
             one._replace(signed=bool(json_access.get(entry, *_SIGNATURE)))
             for one, entry in zip(fragments[-len(entries) :], entries, strict=True)
@@ -182,7 +182,7 @@ def read_response(payload: Json) -> EventContent:
         if not isinstance(choice, dict):
             continue
         number = _number(choice, place)
-        _collect(fragments, choice.get("message"), number, Phase.WHOLE, signs=requires_signatures(_model(payload)))
+        _collect(fragments, choice.get("message"), number, Phase.WHOLE, json_access.get(payload, "model"))
         if (reason := choice.get("finish_reason")) and isinstance(reason, str):
             finishes.append(Finish(number, reason))
         if (text := json_access.get(choice, "message", "content")) and isinstance(text, str):

@@ -86,7 +86,6 @@ def _content(payload: Json, event: str) -> EventContent:
     texts: list[str] = []
     thoughts: list[str] = []
     model = payload.get("modelVersion")
-    signs = requires_signatures(model)
     for place, candidate in enumerate(json_access.items_at(payload, "candidates")):
         if not isinstance(candidate, dict):
             continue
@@ -97,7 +96,7 @@ def _content(payload: Json, event: str) -> EventContent:
         for part in json_access.items_at(candidate, "content", "parts"):
             if not isinstance(part, dict):
                 continue
-            fragments += _call(part, number, signs=signs)
+            fragments += _call(part, number, model)
             if isinstance(text := part.get("text"), str):
                 (thoughts if part.get("thought") else texts).append(text)
         if ("finishReason" in candidate or "finish_reason" in candidate) and (reason := finish_reason(candidate)):
@@ -126,10 +125,10 @@ def finish_reason(candidate: dict[str, Json]) -> str:
     return _FINISH_REASONS.get(reason, str(reason)) if type(reason) is int and reason > 0 else ""
 
 
-def _call(part: dict[str, Json], number: int, *, signs: bool) -> tuple[Fragment, ...]:
+def _call(part: dict[str, Json], number: int, model: Json) -> tuple[Fragment, ...]:
     """The fragments of a part with a call; the last one of partial arguments also closes it.
 
-    `signs`: whether the model requires that clients return its signatures.
+    `model`: that of the event.
     """
     call = part.get("functionCall", ABSENT)
     if call is ABSENT:
@@ -140,7 +139,7 @@ def _call(part: dict[str, Json], number: int, *, signs: bool) -> tuple[Fragment,
     phase = Phase.OPEN if goes_on else Phase.CLOSE
     identity = json_access.text(call.get("id", ABSENT))
     name = json_access.text(call.get("name", ABSENT))
-    signed = signs and bool(part.get("thoughtSignature") or part.get("thought_signature"))
+    signed = ("thoughtSignature" in part or "thought_signature" in part) and requires_signatures(model)
     if "partialArgs" in call:
         patches = numbers.dumps(call["partialArgs"])
         more = Fragment(number, ABSENT, identity, ABSENT, name, patches, "functionCall", Phase.MORE, signed=signed)
