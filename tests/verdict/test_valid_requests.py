@@ -24,6 +24,11 @@ def said(*calls: Any, role: str = "assistant") -> dict[str, Any]:
     return {"role": role, "content": None, "tool_calls": [*calls]}
 
 
+def said_text() -> dict[str, Any]:
+    """A message of the model, which Anthropic joins to the one before."""
+    return {"role": "assistant", "content": [{"type": "text", "text": "Working."}]}
+
+
 def used(id_: str, name: str, arguments: Any) -> dict[str, Any]:
     """A call as an Anthropic client returns it."""
     return {"type": "tool_use", "id": id_, "name": name, "input": arguments}
@@ -57,6 +62,8 @@ USED, OTHER = used("c1", "ls", {"p": 1}), used("c2", "cat", {"q": "x"})
         ([said(A_), result("c1"), result("c2")], Outcome.INVALID_REQUEST, [1]),
         ([said(A_, B_), result("c1"), {"role": "tool", "content": "r"}], Outcome.INVALID_REQUEST, [1]),
         ([said(A_, B_), result("c1"), result(None)], Outcome.INVALID_REQUEST, [1]),
+        ([blocks("assistant", USED, OTHER), said_text(), BOTH], Outcome.OK, []),
+        ([said(A_, B_), said_text(), result("c1"), result("c2")], Outcome.INVALID_REQUEST, [0, 1]),
         ([said({**A_, "id": "c1c1c1"}, B_), result("c1c1c1"), result("c2")], Outcome.WRONG_ID, [0]),
         ([result("c1"), result("c2")], Outcome.INVALID_REQUEST, [0, 1]),
         ([said(A_, B_), ASKED], Outcome.MISSING_RESULT, [0, 1]),

@@ -200,7 +200,7 @@ def _placed_results(entries: list[_ReadEntry], called: Collection[str]) -> Itera
         if ids:
             joins = not json_access.get(entry, "tool_calls")
             open_ids = open_ids | ids if joins and before == role else ids
-        elif role == "assistant" or (role == "user" and not (found or joins)):
+        elif (role == "assistant" and not (joins and before == role)) or (role == "user" and not (found or joins)):
             open_ids = set()
         seen |= ids
         before = role
