@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from toolstream_core.calls.scanner import WHITE
 from toolstream_core.model import ABSENT, NOTHING, Absent, EventContent, Finish, Fragment, Json, Kind, Phase, Seen
@@ -20,6 +21,10 @@ def place_of(value: Json) -> int | Absent:
     """The place of a call or a block: a number in any spelling; `ABSENT` for other values."""
     place = value if type(value) is int else json_access.integer(value)
     return place if isinstance(place, int) else ABSENT
+
+
+SIGNATURE: Final = ("extra_content", "google", "thought_signature")
+"""The path of a thought signature in a call of Google's Chat Completions; source as for `requires_signatures`."""
 
 
 def requires_signatures(model: Json) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 from toolstream_core.model import ABSENT, NOTHING, EventContent, Finish, Fragment, Json, Kind, Phase
 from toolstream_core.protocols.errors import error_text, exception_text, status_text, unread_error
-from toolstream_core.protocols.response_content import call_fragment, requires_signatures
+from toolstream_core.protocols.response_content import SIGNATURE, call_fragment, requires_signatures
 from toolstream_core.wire import json_access
 from toolstream_core.wire.frame import Frame
 from toolstream_core.wire.json_value import may_hide_letters
@@ -22,8 +22,6 @@ _ERROR = re.compile(rb'"error"|^(?:event: ?)?error(?::|\r?$)', re.MULTILINE)
 """`error` as a JSON key, as an SSE field, or as the SSE event's name."""
 _NO_MODEL: Final = "keepalive"
 """The model in chunks of oMLX that only keep the connection open (jundot/omlx#3420)."""
-_SIGNATURE: Final = ("extra_content", "google", "thought_signature")
-"""The path of a thought signature in an entry: https://ai.google.dev/gemini-api/docs/thought-signatures."""
 
 
 def quiet(raw: bytes) -> bool:
@@ -119,7 +117,7 @@ def _collect(fragments: list[Fragment], message: Json, number: int, phase: Phase
     fragments.extend([_fragment(entry, number, phase, well_formed=well_formed) for entry in entries])
     if type(model) is str and "gemini" in model and requires_signatures(model):
         fragments[-len(entries) :] = [
-            one._replace(signed=bool(json_access.get(entry, *_SIGNATURE)))
+            one._replace(signed=bool(json_access.get(entry, *SIGNATURE)))
             for one, entry in zip(fragments[-len(entries) :], entries, strict=True)
         ]
     return True

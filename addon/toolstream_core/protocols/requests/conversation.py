@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from toolstream_core.model import ABSENT, Json
 from toolstream_core.protocols.requests.tools import unwrapped
+from toolstream_core.protocols.response_content import SIGNATURE
 from toolstream_core.wire import json_access
 
 
@@ -115,7 +116,6 @@ _NO_CALLER: Final = re.compile(r"user|system|developer|(?:assistant){2,}")
 _THINKING_MODELS: Final = ("deepseek-reasoner", "kimi-k2-thinking", "kimi-k2-thinking-turbo", "kimi-k2.5")
 """Models that think unless the request denies it, as their providers name them."""
 _OPENAI_MODEL: Final = re.compile(r"gpt-5|o[134]\b|codex-")
-_SIGNATURE: Final = ("extra_content", "google", "thought_signature")
 _REPEATED_TYPE: Final = re.compile(r"(?:function){2,}")
 _ARGUMENTS: Final = ("arguments", "input", "args", "action", "operation")
 
@@ -341,7 +341,7 @@ def _of_message(message: dict[str, Json]) -> Iterator[ReturnedCall]:
             odd = kind != "function" and _REPEATED_TYPE.fullmatch(str(kind))
             flaw = f"its type is {kind!r} instead of 'function'" if odd else _wrong_role(message)
             one = _call(call, _first(call, "function", "custom") or call, "id", flaw)
-            signature = "extra_content" in call and json_access.get(call, *_SIGNATURE)
+            signature = "extra_content" in call and json_access.get(call, *SIGNATURE)
             yield replace(one, signed=True) if signature and signature is not ABSENT else one
     if isinstance(legacy := message.get("function_call"), dict) and "parts" not in message:
         yield _call(legacy, legacy, "id")
